@@ -1,0 +1,221 @@
+"""Every public exception of the library.
+
+The tree, and who should catch what::
+
+    InterlockError                     anything that this library raises on purpose
+    |- DefinitionError                 a machine that cannot be built: mend the definition
+    |- StepError                       a step that could not be computed; the snapshot passed in is unchanged
+    |  |- HandlerError                 the author's function raised
+    |  |- InvalidMoveError             the author's function returned something that the machine refuses
+    |  |- EndlessLoopError             eventless transitions or raised events that never come to rest
+    |  `- MissingTimeError             the step schedules a timer and nobody said what time it is
+    |- InputError                      what was sent is not an event, or goes to nobody
+    |- SnapshotError                   saved data that this machine cannot go on from
+    `- NotJsonError                    a value that JSON would drop or change
+
+Each class (or, where a class has several, each instance) carries a stable kebab-case ``code``: branch on
+that, never on the message. A message names the machine, the state and the event, shows what was given and
+says what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+__all__ = [
+    "DefinitionError",
+    "EndlessLoopError",
+    "ErrorInfo",
+    "HandlerError",
+    "InputError",
+    "InterlockError",
+    "InvalidMoveError",
+    "MissingTimeError",
+    "NotJsonError",
+    "SnapshotError",
+    "StepError",
+    "did_you_mean",
+]
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a hint that ends an error message: the near misses of ``name``, or what there is to choose from."""
+    options = sorted(set(known))
+    close = get_close_matches(name, options, n=3, cutoff=0.6)
+    if close:
+        return "Did you mean " + " or ".join(repr(option) for option in close) + "?"
+    if not options:
+        return "None is declared."
+    shown = ", ".join(options[:12]) + (", ..." if len(options) > 12 else "")
+    return f"Known: {shown}."
+
+
+class InterlockError(Exception):
+    """Base of everything that this library raises on purpose; ``code`` is stable across versions."""
+
+    code: str = "interlock-error"
+
+    def __init__(self, message: str, *, code: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        if code is not None:
+            self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorInfo:
+    """A failure as data: what an ``on_error`` handler sees, and what is saved.
+
+    ``code`` is stable; ``type`` names the exception class; ``data`` holds JSON; ``cause`` is what led to it.
+    """
+
+    code: str
+    type: str
+    message: str
+    data: Any = None
+    cause: ErrorInfo | None = None
+
+    @classmethod
+    def of(cls, error: BaseException, *, data: Any = None, depth: int = 8) -> ErrorInfo:
+        """Return an exception as data, with its chain of causes."""
+        cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+        return cls(
+            code=error.code if isinstance(error, InterlockError) else "raised",
+            type=type(error).__name__,
+            message=str(error),
+            data=data,
+            cause=cls.of(cause, depth=depth - 1) if cause is not None and depth > 0 else None,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this as JSON data."""
+        return {
+            "code": self.code,
+            "type": self.type,
+            "message": self.message,
+            "data": self.data,
+            "cause": None if self.cause is None else self.cause.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ErrorInfo:
+        """Return what :meth:`to_json` wrote; raises KeyError, TypeError or ValueError where it did not."""
+        cause = data["cause"]
+        if not all(isinstance(data[name], str) for name in ("code", "type", "message")):
+            raise ValueError("code, type and message must be texts")
+        return cls(data["code"], data["type"], data["message"], data["data"], None if cause is None else cls.from_json(cause))
+
+
+class DefinitionError(InterlockError):
+    """A machine that cannot be built. Raised by the author's own code at import time, never during a run.
+
+    ``code`` is one of: ``unknown-target``, ``unknown-source``, ``unknown-delay``, ``unknown-event``,
+    ``invalid-target``, ``invalid-delay``, ``invalid-descriptor``, ``invalid-key``, ``invalid-state``, ``invalid-transition``,
+    ``duplicate-id``, ``missing-initial``, ``unreachable-transition``, ``reserved-event``, ``reserved-name``,
+    ``mutable-context``, ``invalid-context``, ``invalid-event-class``.
+    """
+
+    code = "invalid-definition"
+
+    def __init__(self, message: str, *, code: str, machine: str | None = None, state: str | None = None) -> None:
+        where = f"machine {machine!r}: " if machine is not None else ""
+        if state is not None:
+            where += f"state {state!r}: "
+        super().__init__(where + message, code=code)
+        self.machine = machine
+        self.state = state
+
+
+class StepError(InterlockError):
+    """A step that could not be computed. The snapshot that was passed in is unchanged and can be used again."""
+
+    code = "step-error"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        machine: str | None = None,
+        state: str | None = None,
+        event: str | None = None,
+    ) -> None:
+        where = ", ".join(
+            f"{label} {name!r}"
+            for label, name in (("machine", machine), ("state", state), ("event", event))
+            if name is not None
+        )
+        super().__init__(f"{where}: {message}" if where else message, code=code)
+        self.machine = machine
+        self.state = state
+        self.event = event
+
+
+class HandlerError(StepError):
+    """A function of the machine's author raised; the exception is the ``__cause__``, ``handler`` names the function."""
+
+    code = "handler-raised"
+
+    def __init__(self, error: BaseException, *, machine: str, state: str, event: str | None, handler: str) -> None:
+        super().__init__(
+            f"{handler} raised {type(error).__name__}: {error}", machine=machine, state=state, event=event
+        )
+        self.handler = handler
+
+
+class InvalidMoveError(StepError):
+    """A function of the machine's author returned something that the machine refuses.
+
+    ``code`` is one of: ``invalid-handler-result``, ``undeclared-target``, ``unknown-target``, ``invalid-targets``,
+    ``unknown-field``, ``invalid-field``, ``unknown-source``, ``invalid-delay``, ``invalid-event``, ``duplicate-child``,
+    ``invalid-output``.
+    """
+
+    code = "invalid-move"
+
+
+class EndlessLoopError(StepError):
+    """A machine that never comes to rest: ``cycle`` lists the states that it went round, in order."""
+
+    code = "endless-loop"
+
+    def __init__(self, message: str, *, machine: str, event: str | None, cycle: Sequence[str]) -> None:
+        super().__init__(message, machine=machine, event=event)
+        self.cycle = tuple(cycle)
+
+
+class MissingTimeError(StepError):
+    """The step schedules a timer, but was called without ``at`` (Unix seconds)."""
+
+    code = "missing-time"
+
+
+class InputError(InterlockError):
+    """What was sent is no event, or is addressed to nobody.
+
+    ``code`` is one of: ``invalid-event``, ``reserved-event``, ``unknown-address``, ``invalid-input``.
+    """
+
+    code = "invalid-input"
+
+
+class SnapshotError(InterlockError):
+    """Saved data that this machine cannot go on from; the stored data is untouched.
+
+    ``code`` is one of: ``invalid-snapshot``, ``machine-mismatch``, ``version-mismatch``, ``unsupported-format``.
+    """
+
+    code = "invalid-snapshot"
+
+
+class NotJsonError(InterlockError):
+    """A value that JSON would drop or change; ``path`` says where it sits."""
+
+    code = "not-json"
+
+    def __init__(self, message: str, *, path: str) -> None:
+        super().__init__(f"{path or 'value'}: {message}")
+        self.path = path

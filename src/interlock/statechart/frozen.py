@@ -1,0 +1,153 @@
+"""Immutable JSON-shaped values: what a mapping context, an input or an output is made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
+
+from interlock.errors import NotJsonError
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+_SCALARS = frozenset((str, int, bool, type(None)))
+
+
+class FrozenDict(dict[K, V]):
+    """A mapping that cannot be changed.
+
+    It is a ``dict``, so ``json.dumps``, pydantic and ``match`` treat it as one, but every method that would
+    change it raises ``TypeError``. ``old | {"key": value}`` gives a changed copy. Fields of a context model may
+    be declared as ``FrozenDict[str, int]`` where ``dict[str, int]`` is refused.
+    """
+
+    __slots__ = ()
+
+    def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
+        raise TypeError("this mapping is immutable; return agent.stay(field=value) or build a new one with `old | {...}`")
+
+    __setitem__ = _refuse
+    __delitem__ = _refuse
+    __ior__ = _refuse  # type: ignore[assignment,misc]  # deliberately narrower than dict: it always raises
+    clear = _refuse
+    pop = _refuse  # type: ignore[assignment]  # the same
+    popitem = _refuse
+    setdefault = _refuse  # type: ignore[assignment]  # the same
+    update = _refuse  # type: ignore[assignment]  # the same
+
+    def __or__(self, other: Mapping[K, V]) -> FrozenDict[K, V]:  # type: ignore[override]  # a narrower result
+        new: FrozenDict[K, V] = FrozenDict(self)
+        dict.update(new, other)
+        return new
+
+    def __hash__(self) -> int:  # type: ignore[override]  # dict has none; equal mappings hash alike
+        return hash(frozenset(self.items()))
+
+    def __copy__(self) -> FrozenDict[K, V]:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> FrozenDict[K, V]:
+        return self
+
+    def __reduce__(self) -> tuple[type[FrozenDict[K, V]], tuple[dict[K, V]]]:
+        return FrozenDict, (dict(self),)
+
+    def __repr__(self) -> str:
+        return dict.__repr__(self)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        from pydantic_core import core_schema
+
+        arguments = getattr(source, "__args__", None) or (Any, Any)
+        inner = handler.generate_schema(dict[arguments])  # type: ignore[valid-type]  # made at run time
+        return core_schema.no_info_after_validator_function(FrozenDict, inner)
+
+
+EMPTY: FrozenDict[str, Any] = FrozenDict()
+
+
+def freeze(value: Any, path: str = "") -> Any:
+    """Return ``value`` with lists as tuples and dicts as :class:`FrozenDict`; anything else but JSON scalars is refused.
+
+    Raises :class:`NotJsonError` naming the path of a value that JSON cannot carry (NaN, lone surrogates, keys that
+    are no strings, sets, class instances, cycles).
+    """
+    kind = type(value)
+    if kind in _SCALARS:
+        if kind is str and not value.isascii():
+            _check_text(value, path)
+        return value
+    if kind is float:
+        if math.isfinite(value):
+            return value
+        raise NotJsonError(f"{value!r} has no form in JSON; use None or a string", path=path)
+    return _freeze_deep(value, path)
+
+
+def _freeze_deep(value: Any, path: str) -> Any:
+    # Iterative on purpose: the depth of foreign data must not be the depth of our stack.
+    done: dict[int, Any] = {}
+    open_ids: set[int] = set()
+    stack: list[tuple[Any, str, bool]] = [(value, path, False)]
+    while stack:
+        item, where, ready = stack.pop()
+        if ready:
+            open_ids.discard(id(item))
+            if isinstance(item, Mapping):
+                mapping = cast("Mapping[str, Any]", item)
+                done[id(item)] = FrozenDict({k: _leaf(v, done, f"{where}.{k}") for k, v in mapping.items()})
+            else:
+                done[id(item)] = tuple([_leaf(v, done, f"{where}[{i}]") for i, v in enumerate(item)])
+            continue
+        if id(item) in done:
+            continue
+        if id(item) in open_ids:
+            raise NotJsonError("refers to itself", path=where)
+        children: list[tuple[Any, str]]
+        if type(item) in (list, tuple):
+            children = [(v, f"{where}[{i}]") for i, v in enumerate(item)]
+        elif isinstance(item, (dict, MappingProxyType)):
+            children = []
+            mapping = cast("Mapping[Any, Any]", item)
+            for k, v in mapping.items():
+                if type(k) is not str:
+                    raise NotJsonError(f"key {k!r} is no string", path=where)
+                _check_text(k, where)
+                children.append((v, f"{where}.{k}"))
+        else:
+            raise _refusal(item, where)
+        open_ids.add(id(item))
+        stack.append((item, where, True))
+        stack.extend((v, p, False) for v, p in children if type(v) not in _SCALARS and type(v) is not float)
+    return done[id(value)]
+
+
+def _leaf(value: Any, done: dict[int, Any], path: str) -> Any:
+    if type(value) in _SCALARS or type(value) is float:
+        return freeze(value, path)
+    return done[id(value)]
+
+
+def _check_text(text: str, path: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise NotJsonError("the text holds a lone surrogate, which JSON cannot carry", path=path) from None
+
+
+def _refusal(value: Any, path: str) -> NotJsonError:
+    kind = type(value).__name__
+    if isinstance(value, (set, frozenset)):
+        return NotJsonError(f"a {kind} has no order in JSON; use a sorted tuple", path=path)
+    return NotJsonError(
+        f"a value of type {kind} cannot be kept here; hold plain JSON values, or declare the context as a frozen "
+        "pydantic model or dataclass whose fields say how to save them (clients, locks and files belong in executors)",
+        path=path,
+    )

@@ -1,0 +1,278 @@
+"""A machine: a compiled chart together with its sources, ready to be stepped."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from interlock.errors import (
+    DefinitionError,
+    HandlerError,
+    InputError,
+    InvalidMoveError,
+    NotJsonError,
+    StepError,
+    did_you_mean,
+)
+from interlock.statechart.compile import compile_table
+from interlock.statechart.context import FieldError, TypeRefusedError, context_type_of
+from interlock.statechart.definition import State, name_of, state
+from interlock.statechart.effects import Effect
+from interlock.statechart.events import INIT, Event, InternalEvent, event_to_json
+from interlock.statechart.frozen import freeze
+from interlock.statechart.snapshot import Snapshot
+from interlock.statechart.version import structural_version
+
+if TYPE_CHECKING:
+    from interlock.statechart.chart import Node, Table
+
+__all__ = ["Machine", "machine"]
+
+C = TypeVar("C")
+I = TypeVar("I")  # noqa: E741  # input
+O = TypeVar("O")  # noqa: E741  # output
+
+Migrate = Callable[[dict[str, Any], str], dict[str, Any]]
+
+
+class Machine(Generic[C, I, O]):
+    """A statechart that can run: made by :func:`machine`, never changed. C, I, O: context, input, output."""
+
+    __slots__ = (
+        "_initial_context",
+        "_machines",
+        "_started",
+        "definition",
+        "event_types",
+        "id",
+        "input_type",
+        "migrate",
+        "output_type",
+        "sources",
+        "table",
+        "version",
+    )
+
+    def __init__(
+        self,
+        table: Table,
+        sources: Mapping[str, Any],
+        *,
+        context: Any,
+        version: str,
+        migrate: Migrate | None,
+        event_types: Mapping[str, Any],
+        input_type: Any,
+        output_type: Any,
+    ) -> None:
+        self.table = table
+        self.id = table.id
+        self.definition = table.definition
+        self.sources: Mapping[str, Any] = sources
+        self.version = version
+        self.migrate = migrate
+        self.event_types: Mapping[str, Any] = event_types
+        self.input_type: TypeAdapter[Any] | None = input_type
+        self.output_type: TypeAdapter[Any] | None = output_type
+        self._initial_context = context
+        self._machines = frozenset(name for name, source in sources.items() if isinstance(source, Machine))
+        self._started: Any = _UNKNOWN
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """All states in document order."""
+        return tuple(self.table.nodes)
+
+    def is_machine(self, src: str) -> bool:
+        """Whether a source is a machine, whose steps are part of this machine's own."""
+        return src in self._machines
+
+    def provide(self, sources: Mapping[str, Any]) -> Machine[C, I, O]:
+        """Return this machine with some sources replaced. Only names that it declares can be given."""
+        for name in sources:
+            if name not in self.sources:
+                raise DefinitionError(
+                    f"provide() names the source {name!r}. {did_you_mean(name, self.sources)}",
+                    code="unknown-source",
+                    machine=self.id,
+                )
+        return self._copy({**self.sources, **sources})
+
+    def _copy(self, sources: Mapping[str, Any]) -> Machine[C, I, O]:
+        return Machine(
+            self.table,
+            dict(sources),
+            context=self._initial_context,
+            version=self.version,
+            migrate=self.migrate,
+            event_types=self.event_types,
+            input_type=self.input_type,
+            output_type=self.output_type,
+        )
+
+    def load(self, data: Mapping[str, Any] | str | bytes) -> Snapshot[C]:
+        """Return the snapshot that ``snapshot.dump()`` or ``to_json()`` wrote, in this or in another process.
+
+        Raises :class:`SnapshotError` naming the field that does not fit; nothing is executed.
+        """
+        from interlock.statechart.persist import load
+
+        return load(self, data)
+
+    @property
+    def started(self) -> tuple[Snapshot[C], tuple[Effect, ...]] | None:
+        """The start, where it depends on neither input nor time: the same value for every run."""
+        if self._started is _UNKNOWN:
+            self._started = self._start_once()
+        started: tuple[Snapshot[C], tuple[Effect, ...]] | None = self._started
+        return started
+
+    def _start_once(self) -> Any:
+        from interlock.statechart.transition import start
+
+        if callable(self._initial_context) or self.input_type is not None or self._machines:
+            return None
+        try:
+            return start(self, None, None, None)
+        except StepError:
+            return None  # it needs the time, or fails in a way that belongs to whoever starts it
+
+    def first_context(self, given: Any) -> tuple[Any, InternalEvent]:
+        """Return the context to start from, and the event that the initial states see."""
+        value = self.checked_input(given)
+        make = self._initial_context
+        event = INIT if value is None else InternalEvent("@init", output=value)
+        if not callable(make):
+            return make, event
+        try:
+            made = make(value) if _takes_one(make) else make()
+        except Exception as error:
+            raise HandlerError(error, machine=self.id, state="(root)", event="@init", handler=name_of(make)) from error
+        try:
+            return self.table.context.check(made), event
+        except (FieldError, NotJsonError, TypeError, ValueError) as error:
+            raise InvalidMoveError(
+                f"the initial context made by {name_of(make)} is refused: {error}",
+                code="invalid-field",
+                machine=self.id,
+                state="(root)",
+                event="@init",
+            ) from error
+
+    def checked_input(self, given: Any) -> Any:
+        """Return the input, decoded by its declared type (defaults applied)."""
+        if self.input_type is None:
+            return given
+        try:
+            return self.input_type.validate_python({} if given is None else given)
+        except ValidationError as error:
+            raise InputError(
+                f"machine {self.id!r}: the input is refused: {_reasons(error)}", code="invalid-input"
+            ) from error
+
+    def checked_output(self, given: Any, event: Any) -> Any:
+        """Return the output, decoded by its declared type."""
+        if self.output_type is None:
+            return given
+        try:
+            return self.output_type.validate_python(given)
+        except ValidationError as error:
+            raise InvalidMoveError(
+                f"the machine's output is refused: {_reasons(error)}",
+                code="invalid-output",
+                machine=self.id,
+                event=getattr(event, "type", None),
+            ) from error
+
+    def border_event(self, event: Any) -> Any:
+        """Return an event in the form in which it would come back from a saved snapshot."""
+        if isinstance(event, Event) or type(event) is self.event_types.get(event.type):
+            return event
+        return self.event_from_json(event_to_json(event))
+
+    def event_from_json(self, data: Mapping[str, Any]) -> Any:
+        """Return the event that :func:`event_to_json` wrote: of its declared class, else a mapping."""
+        kind = self.event_types.get(data["type"])
+        if kind is None:
+            return Event(freeze(dict(data)))
+        return kind.model_validate({name: value for name, value in data.items() if name != "type"})
+
+    def __repr__(self) -> str:
+        return f"<machine {self.id!r}, version {self.version}, {len(self.table.nodes)} states>"
+
+
+_UNKNOWN: Any = object()
+
+
+def machine(
+    id: str,  # noqa: A002
+    *,
+    states: Mapping[str, State] | None = None,
+    context: Any = None,
+    context_type: Any = None,
+    sources: Mapping[str, Any] | None = None,
+    delays: Mapping[str, Any] | None = None,
+    version: str | None = None,
+    migrate: Migrate | None = None,
+    event_types: Mapping[str, Any] | None = None,
+    input_type: Any = None,
+    output_type: Any = None,
+    **root: Any,
+) -> Machine[Any, Any, Any]:
+    """Build a machine; whatever can be known to be wrong with it is said now.
+
+    Arguments:
+        id: its name.
+        states, and every keyword of :func:`state`: the root state.
+        context: the initial context (frozen model, frozen dataclass or mapping), or a function that makes it from the
+            input; then ``context_type`` says what it makes (a mapping, if not given).
+        sources: what ``invoke`` and ``spawn`` may start, by name: machines (stepped as part of this one), or anything
+            else (carried out by the host).
+        delays: named delays in seconds, or functions of the context.
+        version: names this version of the machine; otherwise a hash of its structure does.
+        migrate: ``(dump, from_version) -> dump``, called when a snapshot of another version is loaded.
+        event_types, input_type, output_type: classes by event type, and types, that carry values over the JSON border.
+
+    Raises :class:`DefinitionError`.
+    """
+    definition = state(states=states, **root)
+    declared = dict(sources or {})
+    try:
+        context_type_found = context_type_of(context_type, None if callable(context) else context)
+        initial = context if callable(context) and not isinstance(context, type) else context
+        if not callable(context):
+            initial = context_type_found.check(context) if context is not None or context_type is None else context
+            if context is None and context_type is not None:
+                initial = context_type_found.check({})
+    except TypeRefusedError as error:
+        raise DefinitionError(str(error), code=error.code, machine=id) from error
+    except (FieldError, NotJsonError, TypeError, ValueError) as error:
+        raise DefinitionError(f"the initial context is refused: {error}", code="invalid-context", machine=id) from error
+    table = compile_table(id, definition, context=context_type_found, delays=dict(delays or {}), sources=declared)
+    table.version = version if version is not None else structural_version(table, declared)
+    return Machine(
+        table,
+        declared,
+        context=initial,
+        version=table.version,
+        migrate=migrate,
+        event_types=dict(event_types or {}),
+        input_type=None if input_type is None else TypeAdapter(input_type),
+        output_type=None if output_type is None else TypeAdapter(output_type),
+    )
+
+
+def _takes_one(function: Callable[..., Any]) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    return any(item.kind in (item.POSITIONAL_ONLY, item.POSITIONAL_OR_KEYWORD, item.VAR_POSITIONAL) for item in parameters)
+
+
+def _reasons(error: ValidationError) -> str:
+    found = error.errors(include_url=False, include_context=False)[:5]
+    return "; ".join(f"{'.'.join(map(str, item['loc'])) or 'value'}: {item['msg']}" for item in found)

@@ -1,0 +1,436 @@
+"""One microstep: leave, transition, enter; and what follows from entering final states.
+
+Order of work: records of history; exits, innermost first; then the transitions, each computed on the context from
+before the microstep (so an exit's change of a field that a transition sets as well is overwritten); then entries in
+document order. A node starts its invocations and timers before its own entry function runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from interlock.errors import did_you_mean
+from interlock.statechart.chart import COMPOUND, FINAL, HISTORY, PARALLEL, Candidate, Node, Plan, Route
+from interlock.statechart.compile import find_target
+from interlock.statechart.definition import WithAt
+from interlock.statechart.effects import Terminate
+from interlock.statechart.events import InternalEvent
+from interlock.statechart.frozen import FrozenDict
+from interlock.statechart.moves import UNSET, Move
+from interlock.statechart.routing import complete, domain_of, effective_targets, exits_of, plan_for, resolve_conflicts
+
+if TYPE_CHECKING:
+    from interlock.statechart.selection import Choice
+    from interlock.statechart.snapshot import Child
+    from interlock.statechart.working import Working
+
+__all__ = ["enter_root", "finish", "microstep", "route_of"]
+
+
+def route_of(working: Working, candidate: Candidate, move: Move | None, event: Any) -> Route | None:
+    """Return the route of a selected transition, None where it stays."""
+    if move is None:
+        return candidate.route
+    if move.target is None:
+        if not (move.reentering or candidate.reenter):
+            return None
+        return candidate.node.table.route(candidate.node, (candidate.node,), reenter=True)
+    reenter = move.reentering or candidate.reenter
+    key = (move.target, reenter)
+    route = candidate.routes.get(key)
+    if route is None:
+        names = (move.target,) if isinstance(move.target, str) else tuple(move.target)
+        nodes = tuple([_target(working, candidate, name, event) for name in names])
+        if not nodes:
+            raise working.refuse("invalid-targets", "the move has an empty list of targets; use stay()", candidate.node, event)
+        route = candidate.node.table.route(candidate.node, nodes, reenter=reenter)
+        candidate.routes[key] = route
+    return route
+
+
+def _target(working: Working, candidate: Candidate, name: Any, event: Any) -> Node:
+    node = candidate.node
+    found = find_target(node, name)
+    if found is None:
+        near = [*(node.parent.by_key if node.parent is not None else ()), *("." + key for key in node.by_key)]
+        raise working.refuse(
+            "unknown-target", f"the move leads to {name!r}, which does not exist. {did_you_mean(str(name), near)}", node, event
+        )
+    if candidate.allowed is not None and name not in candidate.allowed:
+        raise working.refuse(
+            "undeclared-target",
+            f"the move leads to {name!r}, which is not among the targets {sorted(candidate.allowed)} that are declared for "
+            "(or read from the code of) its handler; declare it with to=[...]",
+            node,
+            event,
+        )
+    return found
+
+
+def microstep(working: Working, chosen: Sequence[Choice], event: Any) -> None:
+    """Carry out the selected transitions."""
+    working.budget.spend(working, event)
+    working.children_owned = False
+    steps: list[tuple[Candidate, Move | None, Route | None]] = [
+        (candidate, move, route_of(working, candidate, move, event)) for candidate, move in chosen
+    ]
+    if len(steps) > 1:
+        steps = _without_conflicts(working, steps)
+    _carry_out(working, steps, event)
+    if working.status == "done":
+        finish(working, event)
+    if working.trace is not None:
+        working.trace.append((working.freeze(), tuple(working.effects)))
+
+
+def _without_conflicts(
+    working: Working, steps: list[tuple[Candidate, Move | None, Route | None]]
+) -> list[tuple[Candidate, Move | None, Route | None]]:
+    found: list[tuple[Node, Node | None, bool] | None] = []
+    for candidate, _, route in steps:
+        if route is None:
+            found.append(None)
+            continue
+        domain, inclusive = route.domain, route.inclusive
+        if route.history:
+            effective = effective_targets(route.targets, working.history.get)
+            domain, inclusive = domain_of(route.source, route.targets, effective, reenter=route.reenter)
+        found.append((candidate.node, domain, inclusive))
+    return [steps[index] for index in resolve_conflicts(found)]
+
+
+def _carry_out(
+    working: Working, steps: Sequence[tuple[Candidate, Move | None, Route | None]], event: Any
+) -> None:
+    configuration = working.configuration
+    before = working.context
+    seen = working.children
+    plans: list[tuple[Plan, Route, Node | None]] = []
+    recalled: list[tuple[Route, Node | None, bool]] = []
+    leaves = configuration.leaves
+    for _, _, route in steps:
+        if route is None:
+            continue
+        if route.history:
+            effective = effective_targets(route.targets, working.history.get)
+            domain, inclusive = domain_of(route.source, route.targets, effective, reenter=route.reenter)
+            recalled.append((route, domain, inclusive))
+        else:
+            plans.append((plan_for(route, configuration), route, route.domain))
+    exits: tuple[Node, ...] | list[Node] = plans[0][0].exits if len(plans) == 1 and not recalled else ()
+    if not exits and (plans or recalled):
+        together: set[Node] = set()
+        for plan, _, _ in plans:
+            together.update(plan.exits)
+        for _, domain, inclusive in recalled:
+            first, last = configuration.slice_of(domain) if domain is not None else (0, len(leaves))
+            together.update(exits_of(leaves[first:last], domain, inclusive=inclusive))
+        exits = sorted(together, key=lambda node: -node.index)
+    if exits:
+        _record_history(working, exits, leaves)
+    for route, domain, inclusive in recalled:
+        # Completed only now: a history target uses what this very microstep has recorded.
+        effective = effective_targets(route.targets, working.history.get)
+        top = domain or working.table.root
+        entries, new_leaves, defaulted = complete(top, effective, inclusive=inclusive, recall=working.history.get)
+        plans.append((Plan((), entries, defaulted, new_leaves), route, domain))
+    for node in exits:
+        if node.noisy_exit:
+            _exit(working, node, event, seen)
+    _transitions(working, steps, before, event, seen)
+    if plans:
+        working.configuration = _moved(working, plans)
+        entries = plans[0][0].entries
+        if len(plans) > 1:
+            merged = {node for plan, _, _ in plans for node in plan.entries}
+            entries = tuple(sorted(merged, key=lambda node: node.index))
+        _enter(working, entries, {node for plan, _, _ in plans for node in plan.inputs}, event, seen)
+
+
+def _moved(working: Working, plans: Sequence[tuple[Plan, Route, Node | None]]) -> Any:
+    configuration = working.configuration
+    if len(plans) == 1:
+        plan, _, domain = plans[0]
+        if domain is None or len(configuration.leaves) == 1:
+            leaves = plan.leaves
+        else:
+            first, last = configuration.slice_of(domain)
+            leaves = configuration.leaves[:first] + plan.leaves + configuration.leaves[last:]
+    else:
+        found = list(configuration.leaves)
+        for plan, _, domain in plans:
+            if not plan.entries:
+                continue  # a state that "goes" to itself without leaving; somebody else may have left it
+            found = [leaf for leaf in found if domain is not None and not domain.contains(leaf)]
+            found.extend(plan.leaves)
+        leaves = tuple(sorted(found, key=lambda node: node.index))
+    return working.table.configuration(leaves)
+
+
+def _record_history(working: Working, exits: Sequence[Node], leaves: tuple[Node, ...]) -> None:
+    recorded: dict[Node, tuple[Node, ...]] | None = None
+    for node in exits:
+        for history in node.histories:
+            if recorded is None:
+                recorded = dict(working.history)
+            below = tuple([leaf for leaf in leaves if node.contains(leaf)])
+            if history.definition.deep:
+                recorded[history] = below
+            else:
+                recorded[history] = tuple(
+                    [child for child in node.children if any(child.contains(leaf) for leaf in below)]
+                )
+    if recorded is not None:
+        working.history = recorded
+
+
+def _exit(working: Working, node: Node, event: Any, seen: Any) -> None:
+    for timer in reversed(node.timers):
+        working.cancel(timer.id)
+    if node.exit is not None:
+        move = working.call(node.exit, node, event)
+        if move is not None:
+            _apply_function(working, move, node, event, seen, node.exit)
+    for invocation in node.invocations:
+        child = working.children.get(invocation.id)
+        if child is not None:
+            working.stop(child)
+    if node.kind == FINAL and node in working.results:
+        working.results = {key: value for key, value in working.results.items() if key is not node}
+
+
+def _apply_function(working: Working, move: Any, node: Node, event: Any, seen: Any, function: Any) -> None:
+    move = working.checked(move, node, event, function)
+    if move.target is not None:
+        raise working.refuse(
+            "invalid-handler-result",
+            f"an entry or exit function cannot go anywhere, but returned {move!r}; use stay(...)",
+            node,
+            event,
+        )
+    if move.patch:
+        working.patch(move.patch, node, event)
+    if move.operations:
+        working.operate(move.operations, node, event, seen)
+
+
+def _transitions(
+    working: Working,
+    steps: Sequence[tuple[Candidate, Move | None, Route | None]],
+    before: Any,
+    event: Any,
+    seen: Any,
+) -> None:
+    del before  # the moves were computed on it; patches go over what the exits have left
+    for candidate, move, route in steps:
+        node = candidate.node
+        if move is None:
+            if candidate.patch:
+                working.patch(candidate.patch, node, event)
+            if candidate.operations:
+                working.operate(candidate.operations, node, event, seen)
+            given = candidate.input
+        else:
+            if move.patch:
+                working.patch(move.patch, node, event)
+            if move.operations:
+                working.operate(move.operations, node, event, seen)
+            given = move.input if move.input is not UNSET else candidate.input
+        if given is not UNSET and route is not None:
+            value = given if not (callable(given) or isinstance(given, WithAt)) else working.call(given, node, event)
+            for target in route.targets:
+                working.set_input(target, value, node, event)
+
+
+def enter_root(working: Working, event: Any) -> None:
+    """Enter the initial states."""
+    root = working.table.root
+    working.budget.spend(working, event)
+    entries, leaves, defaulted = complete(root, (root,), inclusive=True, recall=working.history.get)
+    working.configuration = working.table.configuration(leaves)
+    _enter(working, entries, set(defaulted), event, working.children)
+    if working.status == "done":
+        finish(working, event)
+    if working.trace is not None:
+        working.trace.append((working.freeze(), tuple(working.effects)))
+
+
+def _enter(working: Working, entries: Sequence[Node], defaulted: set[Node], event: Any, seen: Any) -> None:
+    completed: set[Node] = set()
+    entered: set[Node] | None = None
+    visible: dict[str, Child] | None = None
+    for node in entries:
+        if not node.noisy_entry:
+            continue
+        for invocation in node.invocations:
+            working.invoke(invocation, node, event)
+            if visible is None:
+                visible = dict(seen)
+            visible[invocation.id] = working.children[invocation.id]
+        for timer in reversed(node.timers):
+            working.schedule_own(timer, node, event)
+        if node.entry is not None:
+            move = working.call(node.entry, node, event)
+            if move is not None:
+                _apply_function(working, move, node, event, visible if visible is not None else seen, node.entry)
+        if node in defaulted and node.definition.initial_input is not UNSET and node.initial is not None:
+            given = node.definition.initial_input
+            value = working.call(given, node, event) if callable(given) or isinstance(given, WithAt) else given
+            working.set_input(node.initial, value, node, event)
+        if node.kind == FINAL:
+            if entered is None:
+                entered = set(entries)
+            _entered_final(working, node, event, entered, completed)
+
+
+# -- final states ------------------------------------------------------------------------------------------------------
+
+
+def _entered_final(working: Working, node: Node, event: Any, entered: set[Node], completed: set[Node]) -> None:
+    output = _output(working, node, event)
+    if output is not UNSET:
+        working.results = {**working.results, node: output}
+    parent = node.parent
+    if parent is None:
+        _done(working, output, node, event)
+        return
+    if parent.kind == COMPOUND:
+        working.queue.append(
+            InternalEvent(f"@done.state.{parent.id}", parent.id, output=None if output is UNSET else output)
+        )
+        above = parent.parent
+    else:
+        above = parent
+    if above is None:
+        _done(working, output, node, event)
+        return
+    while above is not None and above.kind == PARALLEL and above not in completed:
+        if not all(_is_final(working, region, node, entered) for region in above.children if region.kind != HISTORY):
+            return
+        completed.add(above)
+        result = _region_outputs(working, above)
+        working.queue.append(InternalEvent(f"@done.state.{above.id}", above.id, output=result))
+        if above.parent is None:
+            _done(working, result, above, event)
+            return
+        above = above.parent
+
+
+def _output(working: Working, node: Node, event: Any) -> Any:
+    given = node.definition.output
+    if given is UNSET:
+        return UNSET
+    value = working.call(given, node, event) if callable(given) or isinstance(given, WithAt) else given
+    return working.json(value, "output", node, event)
+
+
+def _present(working: Working, node: Node, current: Node, entered: set[Node]) -> bool:
+    # Completion is judged as nodes are entered: what comes later in this microstep is not there yet.
+    if not working.configuration.active(node):
+        return False
+    return node not in entered or node.index <= current.index
+
+
+def _is_final(working: Working, node: Node, current: Node, entered: set[Node]) -> bool:
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        if item.kind == FINAL:
+            if not _present(working, item, current, entered):
+                return False
+        elif item.kind == COMPOUND:
+            if not any(child.kind == FINAL and _present(working, child, current, entered) for child in item.children):
+                return False
+        elif item.kind == PARALLEL:
+            if not _present(working, item, current, entered):
+                return False
+            stack.extend(child for child in item.children if child.kind != HISTORY)
+        else:
+            return False
+    return True
+
+
+def _region_outputs(working: Working, node: Node) -> FrozenDict[str, Any]:
+    # Bottom-up over nested parallel states, without recursion.
+    order = [node]
+    for item in order:
+        order.extend(child for child in item.children if child.kind == PARALLEL)
+    found: dict[Node, FrozenDict[str, Any]] = {}
+    for item in reversed(order):
+        outputs: dict[str, Any] = {}
+        for region in item.children:
+            if region.kind == HISTORY:
+                continue
+            if region.kind == PARALLEL:
+                outputs[region.key] = found[region]
+            elif region.kind == FINAL:
+                outputs[region.key] = working.results.get(region)
+            else:
+                final = next(
+                    child for child in region.children if child.kind == FINAL and working.configuration.active(child)
+                )
+                outputs[region.key] = working.results.get(final)
+        found[item] = FrozenDict(outputs)
+    return found[node]
+
+
+def _done(working: Working, result: Any, node: Node, event: Any) -> None:
+    working.status = "done"
+    root = working.table.root
+    given = root.definition.output if root is not node or root.kind != FINAL else UNSET
+    if given is UNSET:
+        working.output = None if result is UNSET or (root.kind == PARALLEL) else result
+    elif callable(given) or isinstance(given, WithAt):
+        finished = InternalEvent("@output", root.id, output=None if result is UNSET else result)
+        working.output = working.json(working.call(given, root, finished), "output", root, event)
+    else:
+        working.output = given
+    working.output = working.machine.checked_output(working.output, event)
+
+
+def finish(working: Working, event: Any) -> None:
+    """End a done machine: exits (whose context changes are discarded), then children, then what timers are left."""
+    context = working.context
+    seen = working.children
+    for node in reversed(working.configuration.nodes):
+        if node.noisy_exit:
+            for timer in reversed(node.timers):
+                working.cancel(timer.id)
+            if node.exit is not None:
+                move = working.call(node.exit, node, event)
+                if move is not None:
+                    _apply_function(working, move, node, event, seen, node.exit)
+    working.context = context
+    _release(working)
+
+
+def fail(working: Working, error: Any) -> None:
+    """End a machine that nobody can help: no exits; children and timers end in document order, so nothing is orphaned."""
+    working.status = "error"
+    working.error = error
+    _release(working)
+
+
+def _release(working: Working) -> None:
+    for child in sorted(working.children.values(), key=_child_order):
+        working.stop(child)
+    order = {timer.id: place for place, timer in enumerate(_own_timers(working))}
+    for timer in sorted(working.timers.values(), key=lambda item: (order.get(item.id, len(order)), item.seq)):
+        working.cancel(timer.id)
+    working.queue.clear()
+    working.configuration = working.table.inert(working.configuration)
+
+
+def _own_timers(working: Working) -> list[Any]:
+    return [timer for node in working.configuration.nodes for timer in node.timers]
+
+
+def _child_order(child: Child) -> tuple[int, int]:
+    # Invoked children stand where their states stand, spawned ones after them in order of spawning.
+    return (child.state.index if child.state is not None else 1 << 60, child.seq)
+
+
+def terminated(working: Working) -> Terminate:
+    """Return the effect that says that the machine has ended."""
+    return Terminate(working.status, working.address)

@@ -1,0 +1,398 @@
+"""Saving and loading. The saved form is strict JSON, complete, stable and versioned::
+
+    {"format": 1, "machine": id, "version": text, "status": "active" | "done" | "error",
+     "states": [ids of the active leaves], "context": ..., "seq": number,
+     "output": ..., "error": {"value": ...} | {"info": ...},         # where there is one
+     "history": {history state id: [state ids]},                      # the rest only where not empty
+     "inputs": {state id: ...}, "results": {final state id: ...},
+     "children": [{"id", "seq", "src", "input", "state"?, "records"?, "snapshot"?}],
+     "timers": [{"id", "seq", "delay", "due", "event"?, "to"?}]}
+
+Equal snapshots give equal bytes: lists and keys stand in document order or in order of ``seq``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
+
+from interlock.errors import ErrorInfo, NotJsonError, SnapshotError, did_you_mean
+from interlock.statechart.chart import CHOICE, COMPOUND, HISTORY, PARALLEL
+from interlock.statechart.context import FieldError
+from interlock.statechart.events import event_to_json
+from interlock.statechart.frozen import FrozenDict, freeze
+from interlock.statechart.snapshot import NO_RECORDS, Child, Rest, Snapshot, Timer, snapshot_of
+
+if TYPE_CHECKING:
+    from interlock.statechart.chart import Configuration, Node
+    from interlock.statechart.machine import Machine
+
+__all__ = ["FORMAT", "dump", "load", "to_json"]
+
+FORMAT = 1
+_MAX_DEPTH = 64
+
+
+def to_json(snapshot: Snapshot[Any]) -> str:
+    """Return :func:`dump` as text: the same value, the same text."""
+    return json.dumps(dump(snapshot), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def dump(snapshot: Snapshot[Any]) -> dict[str, Any]:
+    """Return a snapshot as JSON data. Raises :class:`NotJsonError` with the path of what cannot be saved."""
+    table = snapshot.table
+    rest = snapshot.rest
+    try:
+        context = freeze(table.context.dump(snapshot.context), "context")
+    except PydanticSerializationError as error:
+        raise NotJsonError(f"cannot be saved: {error}", path="context") from error
+    found: dict[str, Any] = {
+        "format": FORMAT,
+        "machine": table.id,
+        "version": table.version,
+        "status": rest.status,
+        "states": [leaf.id for leaf in snapshot.configuration.leaves],
+        "context": thaw(context),
+        "seq": rest.seq,
+    }
+    if rest.status == "done":
+        found["output"] = thaw(_plain(rest.output, "output"))
+    if rest.status == "error":
+        error = rest.error
+        found["error"] = {"info": error.to_json()} if isinstance(error, ErrorInfo) else {"value": thaw(error)}
+    if rest.history:
+        found["history"] = {node.id: [item.id for item in rest.history[node]] for node in _in_order(rest.history)}
+    if rest.inputs:
+        found["inputs"] = {node.id: thaw(rest.inputs[node]) for node in _in_order(rest.inputs)}
+    if rest.results:
+        found["results"] = {node.id: thaw(rest.results[node]) for node in _in_order(rest.results)}
+    if rest.children:
+        found["children"] = [_dump_child(child) for child in sorted(rest.children.values(), key=lambda item: item.seq)]
+    if rest.timers:
+        found["timers"] = [_dump_timer(timer) for timer in sorted(rest.timers.values(), key=lambda item: item.seq)]
+    return found
+
+
+def _in_order(nodes: Mapping[Node, Any]) -> list[Node]:
+    return sorted(nodes, key=lambda node: node.index)
+
+
+def _plain(value: Any, path: str) -> Any:
+    model_dump = getattr(value, "model_dump", None)
+    if model_dump is not None:
+        value = model_dump(mode="json")
+    elif hasattr(value, "__dataclass_fields__"):
+        from pydantic_core import to_jsonable_python
+
+        value = to_jsonable_python(value)
+    return freeze(value, path)
+
+
+def _dump_child(child: Child) -> dict[str, Any]:
+    found: dict[str, Any] = {"id": child.id, "seq": child.seq, "src": child.src, "input": thaw(child.input)}
+    if child.state is not None:
+        found["state"] = child.state.id
+    if len(child.records):
+        found["records"] = [thaw(record) for record in child.records]
+    if child.snapshot is not None:
+        found["snapshot"] = dump(child.snapshot)
+    return found
+
+
+def _dump_timer(timer: Timer) -> dict[str, Any]:
+    found: dict[str, Any] = {"id": timer.id, "seq": timer.seq, "delay": timer.delay, "due": timer.due}
+    if timer.event is not None:
+        found["event"] = thaw(freeze(event_to_json(timer.event), f"timers.{timer.id}.event"))
+    if timer.to is not None:
+        found["to"] = timer.to
+    return found
+
+
+def thaw(value: Any) -> Any:
+    """Return frozen JSON data as plain lists and dicts that belong to the caller."""
+    if isinstance(value, tuple):
+        return [thaw(item) for item in cast("tuple[Any, ...]", value)]
+    if isinstance(value, FrozenDict):
+        return {key: thaw(item) for key, item in cast("dict[str, Any]", value).items()}
+    return value
+
+
+# -- loading -----------------------------------------------------------------------------------------------------------
+
+
+def load(machine: Machine[Any, Any, Any], data: Mapping[str, Any] | str | bytes) -> Snapshot[Any]:
+    """Return the saved snapshot. Raises :class:`SnapshotError`; the data is not changed and nothing is executed."""
+    if isinstance(data, (str, bytes, bytearray)):
+        try:
+            data = json.loads(data, parse_constant=_no_constant)
+        except (ValueError, RecursionError) as error:
+            raise SnapshotError(f"machine {machine.id!r}: the saved snapshot is no JSON: {error}") from error
+    return _Loader(machine, "snapshot", 0).load(data)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+class _Loader:
+    """Loads one machine's part of a saved tree."""
+
+    def __init__(self, machine: Machine[Any, Any, Any], path: str, depth: int) -> None:
+        self.machine = machine
+        self.table = machine.table
+        self.path = path
+        self.depth = depth
+
+    def bad(self, field: str, reason: str, code: str = "invalid-snapshot") -> SnapshotError:
+        return SnapshotError(f"machine {self.machine.id!r}: {self.path}.{field}: {reason}", code=code)
+
+    def load(self, data: Any) -> Snapshot[Any]:
+        machine = self.machine
+        if self.depth > _MAX_DEPTH:
+            raise self.bad("children", f"machines are nested more than {_MAX_DEPTH} deep")
+        if not isinstance(data, Mapping):
+            raise SnapshotError(
+                f"machine {machine.id!r}: {self.path} is {type(data).__name__}, expected what snapshot.dump() returned"
+            )
+        data = dict(cast("Mapping[str, Any]", data))
+        if data.get("format") != FORMAT or isinstance(data.get("format"), bool):
+            raise self.bad(
+                "format", f"is {data.get('format')!r}; this version of the library reads format {FORMAT}", "unsupported-format"
+            )
+        if data.get("machine") != machine.id:
+            raise self.bad(
+                "machine",
+                f"the snapshot was saved by machine {data.get('machine')!r}; load it with that machine",
+                "machine-mismatch",
+            )
+        data = self.migrated(data)
+        status = data.get("status")
+        if status not in ("active", "done", "error"):
+            raise self.bad("status", f"is {status!r}, expected 'active', 'done' or 'error'")
+        configuration = self.configuration(data, active=status == "active")
+        seq = data.get("seq")
+        if not isinstance(seq, int) or isinstance(seq, bool) or seq < 0:
+            raise self.bad("seq", f"is {seq!r}, expected a whole number of 0 or more")
+        self.seq = seq
+        children = self.children(data, configuration)
+        timers = self.timers(data, configuration)
+        if status != "active" and (children or timers):
+            raise self.bad("children" if children else "timers", f"a machine with status {status!r} owes nothing")
+        rest = Rest(
+            status,
+            seq,
+            children,
+            timers,
+            self.history(data),
+            self.by_node(data, "inputs"),
+            self.by_node(data, "results"),
+            self.output(data) if status == "done" else None,
+            self.error(data) if status == "error" else None,
+        )
+        return snapshot_of(configuration, self.context(data), rest)
+
+    def migrated(self, data: dict[str, Any]) -> dict[str, Any]:
+        saved = data.get("version")
+        machine = self.machine
+        if saved == machine.version:
+            return data
+        if not isinstance(saved, str):
+            raise self.bad("version", f"is {saved!r}, expected a text")
+        if machine.migrate is None:
+            raise self.bad(
+                "version",
+                f"the snapshot was saved by version {saved!r}, this is version {machine.version!r}; give the machine "
+                "migrate=(dump, from_version) -> dump, or the version= that it had if nothing that matters has changed",
+                "version-mismatch",
+            )
+        try:
+            # A copy: whatever migrate does with it, the stored data is untouched.
+            made = machine.migrate(json.loads(json.dumps(data)), saved)
+        except Exception as error:
+            raise self.bad("version", f"migrate raised {type(error).__name__}: {error}", "version-mismatch") from error
+        if not isinstance(cast("Any", made), Mapping):
+            raise self.bad("version", f"migrate returned {type(made).__name__}, expected the changed dump", "version-mismatch")
+        return {**made, "machine": machine.id, "version": machine.version}
+
+    def node(self, name: Any, field: str) -> Node:
+        found = self.table.by_id.get(name) if isinstance(name, str) else None
+        if found is None:
+            raise self.bad(field, f"there is no state {name!r} in this machine. {did_you_mean(str(name), self.table.by_id)}")
+        return found
+
+    def configuration(self, data: dict[str, Any], *, active: bool) -> Configuration:
+        names = data.get("states")
+        if not isinstance(names, list) or not names:
+            raise self.bad("states", f"is {names!r}, expected the list of the active leaves' ids")
+        leaves = [self.node(name, "states") for name in cast("list[Any]", names)]
+        for leaf in leaves:
+            if leaf.kind in (COMPOUND, PARALLEL, HISTORY):
+                raise self.bad("states", f"{leaf.id!r} is no state without children")
+            if leaf.kind == CHOICE:
+                raise self.bad("states", f"{leaf.id!r} is a choice state; no machine rests there")
+        ordered = tuple(sorted(set(leaves), key=lambda node: node.index))
+        if len(ordered) != len(leaves):
+            raise self.bad("states", "a state is listed twice")
+        if not _legal(ordered, self.table.root):
+            raise self.bad("states", f"{[leaf.id for leaf in ordered]!r} cannot be active together in this machine")
+        configuration = self.table.configuration(ordered)
+        return configuration if active else self.table.inert(configuration)
+
+    def context(self, data: dict[str, Any]) -> Any:
+        if "context" not in data:
+            raise self.bad("context", "is missing")
+        try:
+            return self.table.context.load(data["context"])
+        except (FieldError, NotJsonError, TypeError, ValueError, ValidationError, RecursionError) as error:
+            raise self.bad("context", f"does not fit {self.table.context.name}: {error}") from error
+
+    def mapping(self, data: dict[str, Any], field: str) -> Mapping[str, Any]:
+        value = data.get(field, {})
+        if not isinstance(value, Mapping):
+            raise self.bad(field, f"is {type(value).__name__}, expected an object")
+        return cast("Mapping[str, Any]", value)
+
+    def json(self, value: Any, field: str) -> Any:
+        try:
+            return freeze(value)
+        except NotJsonError as error:
+            raise self.bad(field, str(error)) from error
+
+    def by_node(self, data: dict[str, Any], field: str) -> FrozenDict[Any, Any]:
+        return FrozenDict(
+            {self.node(name, field): self.json(value, field) for name, value in self.mapping(data, field).items()}
+        )
+
+    def history(self, data: dict[str, Any]) -> FrozenDict[Any, Any]:
+        found: dict[Node, tuple[Node, ...]] = {}
+        for name, items in self.mapping(data, "history").items():
+            node = self.node(name, "history")
+            if node.kind != HISTORY or not isinstance(items, list) or not items:
+                raise self.bad("history", f"{name!r} is no history state with a list of state ids")
+            record = tuple(self.node(item, "history") for item in cast("list[Any]", items))
+            parent = node.parent
+            if parent is None or not all(parent.contains(item) and item is not parent and item.kind != HISTORY for item in record):
+                raise self.bad("history", f"{name!r} remembers states outside its parent")
+            found[node] = record
+        return FrozenDict(found)
+
+    def output(self, data: dict[str, Any]) -> Any:
+        value = self.json(data.get("output"), "output")
+        adapter = self.machine.output_type
+        if adapter is None:
+            return value
+        try:
+            return adapter.validate_python(value)
+        except ValidationError as error:
+            raise self.bad("output", str(error)) from error
+
+    def error(self, data: dict[str, Any]) -> Any:
+        saved = data.get("error")
+        if isinstance(saved, Mapping):
+            entry = cast("Mapping[str, Any]", saved)
+            if "info" in entry:
+                try:
+                    return ErrorInfo.from_json(entry["info"])
+                except (TypeError, KeyError, ValueError) as error:
+                    raise self.bad("error", f"is no saved error: {error}") from error
+            if "value" in entry:
+                return self.json(entry["value"], "error")
+        raise self.bad("error", "is missing for a machine with status 'error'")
+
+    # -- what is owed ----------------------------------------------------------------------------------------------
+
+    def entries(self, data: dict[str, Any], field: str) -> list[dict[str, Any]]:
+        items = data.get(field, [])
+        if not isinstance(items, list) or not all(isinstance(item, dict) for item in cast("list[Any]", items)):
+            raise self.bad(field, "expected a list of objects")
+        seen: set[str] = set()
+        for item in cast("list[dict[str, Any]]", items):
+            name, seq = item.get("id"), item.get("seq")
+            if not isinstance(name, str) or not name or name in seen:
+                raise self.bad(field, f"id {name!r} is missing or stands twice")
+            if not isinstance(seq, int) or isinstance(seq, bool) or not 0 < seq <= self.seq:
+                raise self.bad(field, f"seq of {name!r} is {seq!r}, expected a number from 1 to {self.seq}")
+            seen.add(name)
+        return sorted(cast("list[dict[str, Any]]", items), key=lambda item: item["seq"])
+
+    def children(self, data: dict[str, Any], configuration: Configuration) -> FrozenDict[str, Child]:
+        found: dict[str, Child] = {}
+        for item in self.entries(data, "children"):
+            name, src = item["id"], item.get("src")
+            where = f"children[{name!r}]"
+            if not isinstance(src, str) or src not in self.machine.sources:
+                raise self.bad(where, f"src {src!r} is no source of this machine. {did_you_mean(str(src), self.machine.sources)}")
+            state = invocation = None
+            if "state" in item:
+                state = self.node(item["state"], where)
+                invocation = next((one for one in state.invocations if one.id == name), None)
+                if invocation is None or invocation.src != src or not configuration.active(state):
+                    raise self.bad(where, f"state {state.id!r} is not active or does not invoke it")
+            snapshot = None
+            if self.machine.is_machine(src):
+                loader = _Loader(self.machine.sources[src], f"{self.path}.{where}.snapshot", self.depth + 1)
+                snapshot = loader.load(item.get("snapshot"))
+            elif "snapshot" in item:
+                raise self.bad(where, f"source {src!r} is no machine, but a machine's snapshot was saved for it")
+            records = NO_RECORDS
+            saved = item.get("records", [])
+            if not isinstance(saved, list):
+                raise self.bad(where, "records is no list")
+            for record in cast("list[Any]", saved):
+                records = records.append(self.json(record, where))
+            found[name] = Child(
+                name, item["seq"], src, self.json(item.get("input"), where), state, invocation, records, snapshot
+            )
+        return FrozenDict(found)
+
+    def timers(self, data: dict[str, Any], configuration: Configuration) -> FrozenDict[str, Timer]:
+        own = {timer.id for node in configuration.nodes for timer in node.timers}
+        found: dict[str, Timer] = {}
+        for item in self.entries(data, "timers"):
+            name, delay, due = item["id"], item.get("delay"), item.get("due")
+            where = f"timers[{name!r}]"
+            if not _number(delay) or not _number(due):
+                raise self.bad(where, f"delay {delay!r} and due {due!r} must be numbers")
+            event = item.get("event")
+            if event is None:
+                if name not in own:
+                    raise self.bad(where, "no active state declares it")
+            else:
+                if not isinstance(event, Mapping) or not isinstance(cast("Any", event).get("type"), str):
+                    raise self.bad(where, "its event has no type")
+                try:
+                    event = self.machine.event_from_json(cast("Mapping[str, Any]", event))
+                except (ValidationError, NotJsonError) as error:
+                    raise self.bad(where, f"its event is refused: {error}") from error
+            to = item.get("to")
+            if to is not None and not isinstance(to, str):
+                raise self.bad(where, f"to is {to!r}, expected a child's id")
+            found[name] = Timer(name, item["seq"], cast("float", delay), cast("float", due), event, to)
+        return FrozenDict(found)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value and abs(value) != float("inf")  # noqa: PLR0124
+
+
+def _legal(leaves: tuple[Node, ...], root: Node) -> bool:
+    """Whether these leaves are exactly what a configuration of this chart consists of."""
+    active: set[Node] = set()
+    for leaf in leaves:
+        node: Node | None = leaf
+        while node is not None and node not in active:
+            active.add(node)
+            node = node.parent
+    if root not in active:
+        return False
+    for node in active:
+        below = [child for child in node.children if child in active]
+        if node.kind == COMPOUND and len(below) != 1:
+            return False
+        if node.kind == PARALLEL and len(below) != sum(child.kind != HISTORY for child in node.children):
+            return False
+    return True

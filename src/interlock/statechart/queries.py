@@ -1,0 +1,165 @@
+"""Questions about a snapshot: what it would do, what it accepts, and what is owed. All of them pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from interlock.statechart.events import as_event
+from interlock.statechart.moves import Move
+from interlock.statechart.selection import select
+from interlock.statechart.snapshot import Child, Records, Snapshot
+from interlock.statechart.working import Budget, Working
+
+if TYPE_CHECKING:
+    from interlock.statechart.definition import Transition
+
+__all__ = ["Owed", "OwedInvocation", "OwedTimer", "Taken", "accepted_events", "can", "owed", "selected"]
+
+
+class Taken(NamedTuple):
+    """A transition that an event would take: at which state, as it was defined, and the move (None: a static one)."""
+
+    state: str
+    definition: Transition
+    move: Move | None
+    bare: bool
+
+
+def selected(snapshot: Snapshot[Any], event: Any) -> tuple[Taken, ...]:
+    """Return the transitions that ``event`` would take now, by the same code as the step, guards included."""
+    configuration = snapshot.configuration
+    if configuration.inert:
+        return ()
+    # No machine: nothing is started and nothing is sent by asking.
+    working = Working(
+        _Asking(configuration.table), configuration, snapshot.context, snapshot.rest, at=None, effects=[], budget=Budget()  # type: ignore[arg-type]
+    )
+    return tuple(
+        Taken(candidate.node.id, candidate.definition, move, candidate.bare)
+        for candidate, move in select(working, as_event(event))
+    )
+
+
+class _Asking:
+    """Stands in for the machine where handlers are only asked."""
+
+    __slots__ = ("id", "sources", "table")
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+        self.id = table.id
+        self.sources: dict[str, Any] = {}
+
+
+def can(snapshot: Snapshot[Any], event: Any) -> bool:
+    """Whether a transition that does something is selected. A static one with no target, guard or effect does not."""
+    return any(not taken.bare for taken in selected(snapshot, event))
+
+
+def accepted_events(snapshot: Snapshot[Any]) -> tuple[str, ...]:
+    """Return the event types and patterns that active states declare: each leaf and its ancestors, as declared."""
+    if snapshot.configuration.inert:
+        return ()
+    found: dict[str, None] = {}
+    for leaf in snapshot.configuration.leaves:
+        node = leaf
+        while True:
+            for transition in node.definition.on:
+                found[transition.event] = None
+            if node.parent is None:
+                break
+            node = node.parent
+    return tuple(found)
+
+
+class OwedInvocation(NamedTuple):
+    """Work that runs: an opaque source, started and not yet finished."""
+
+    address: tuple[str, ...]
+    id: str
+    seq: int
+    src: str
+    input: Any
+    records: Records
+    logic: Any
+    state: str | None
+    snapshot: Snapshot[Any]
+
+    @property
+    def key(self) -> str:
+        """``id#seq``."""
+        return f"{self.id}#{self.seq}"
+
+    @property
+    def identity(self) -> str:
+        """The path of ``id#seq`` keys from the root: names this work and no other, before and after a restart."""
+        return "/".join((*self.address, self.key))
+
+
+class OwedTimer(NamedTuple):
+    """A timer that is pending; ``due`` in Unix seconds."""
+
+    address: tuple[str, ...]
+    id: str
+    seq: int
+    due: float
+    delay: float
+
+    @property
+    def key(self) -> str:
+        """``id#seq``."""
+        return f"{self.id}#{self.seq}"
+
+    @property
+    def identity(self) -> str:
+        """The path of ``id#seq`` keys from the root."""
+        return "/".join((*self.address, self.key))
+
+
+class Owed(NamedTuple):
+    """Everything that a running system waits for: calls in order of their start, timers in the order of firing."""
+
+    invocations: tuple[OwedInvocation, ...]
+    timers: tuple[OwedTimer, ...]
+
+
+def owed(snapshot: Snapshot[Any]) -> Owed:
+    """Return what is owed, over the whole tree of machines, from the snapshot alone."""
+    invocations: list[OwedInvocation] = []
+    timers: list[OwedTimer] = []
+    for address, inner in _machines(snapshot):
+        if inner.status != "active":
+            continue
+        for child in _in_order(inner):
+            if child.snapshot is None:
+                definition = child.invocation.definition if child.invocation is not None else None
+                invocations.append(
+                    OwedInvocation(
+                        address,
+                        child.id,
+                        child.seq,
+                        child.src,
+                        child.input,
+                        child.records,
+                        definition.logic if definition is not None else None,
+                        child.state.id if child.state is not None else None,
+                        inner,
+                    )
+                )
+        timers.extend(OwedTimer(address, item.id, item.seq, item.due, item.delay) for item in inner.rest.timers.values())
+    timers.sort(key=lambda item: (item.due, len(item.address), item.seq))
+    return Owed(tuple(invocations), tuple(timers))
+
+
+def _machines(snapshot: Snapshot[Any]) -> Iterator[tuple[tuple[str, ...], Snapshot[Any]]]:
+    stack: list[tuple[tuple[str, ...], Snapshot[Any]]] = [((), snapshot)]
+    while stack:
+        address, inner = stack.pop()
+        yield address, inner
+        below = [((*address, child.key), child.snapshot) for child in _in_order(inner) if child.snapshot is not None]
+        stack.extend(reversed(below))
+
+
+def _in_order(snapshot: Snapshot[Any]) -> list[Child]:
+    return sorted(snapshot.rest.children.values(), key=lambda child: child.seq)

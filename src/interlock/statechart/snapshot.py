@@ -1,0 +1,440 @@
+"""The whole running system as one immutable value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, cast
+
+from interlock.statechart.frozen import EMPTY
+from interlock.statechart.moves import UNSET
+
+if TYPE_CHECKING:
+    from interlock.statechart.chart import Configuration, Node, Table
+
+__all__ = ["At", "Child", "Records", "Rest", "Snapshot", "Timer"]
+
+C_co = TypeVar("C_co", covariant=True)
+Status = Literal["active", "done", "error", "stopped"]
+
+
+class Records:
+    """Append-only JSON kept on an invocation; appending is O(1) and never changes an earlier value."""
+
+    __slots__ = ("_before", "_length", "_value")
+
+    def __init__(self, before: Records | None = None, value: Any = None) -> None:
+        self._before = before
+        self._value = value
+        self._length = 0 if before is None else before._length + 1
+
+    def append(self, value: Any) -> Records:
+        """Return these records with one more."""
+        return Records(self, value)
+
+    def __iter__(self) -> Iterator[Any]:
+        found: list[Any] = []
+        here = self
+        while here._before is not None:
+            found.append(here._value)
+            here = here._before
+        return reversed(found)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, index: int) -> Any:
+        return tuple(self)[index]
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Records) and self._length == other._length and tuple(self) == tuple(other)
+        )
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"Records{tuple(self)!r}"
+
+
+NO_RECORDS = Records()
+
+
+class Child:
+    """A running child: an invocation of a state, or a spawned one. ``snapshot`` is set where the source is a machine."""
+
+    __slots__ = ("id", "input", "invocation", "records", "seq", "snapshot", "src", "state")
+
+    def __init__(
+        self,
+        id: str,  # noqa: A002
+        seq: int,
+        src: str,
+        input: Any,  # noqa: A002
+        state: Node | None = None,
+        invocation: Any = None,
+        records: Records = NO_RECORDS,
+        snapshot: Snapshot[Any] | None = None,
+    ) -> None:
+        self.id = id
+        self.seq = seq
+        self.src = src
+        self.input = input
+        self.state = state
+        self.invocation = invocation
+        self.records = records
+        self.snapshot = snapshot
+
+    @property
+    def key(self) -> str:
+        """``id#seq``: which of the children that had this id."""
+        return f"{self.id}#{self.seq}"
+
+    @property
+    def status(self) -> Status:
+        """A child machine's status; ``"active"`` for anything else, for it is here while it runs."""
+        return self.snapshot.status if self.snapshot is not None else "active"
+
+    def with_(self, *, records: Records | None = None, snapshot: Snapshot[Any] | None = None) -> Child:
+        """Return this child with more records or another snapshot."""
+        return Child(
+            self.id,
+            self.seq,
+            self.src,
+            self.input,
+            self.state,
+            self.invocation,
+            self.records if records is None else records,
+            self.snapshot if snapshot is None else snapshot,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Child)
+            and (self.id, self.seq, self.src, self.state, self.invocation) == (other.id, other.seq, other.src, other.state, other.invocation)
+            and self.input == other.input
+            and self.records == other.records
+            and self.snapshot == other.snapshot
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Child({self.key!r}, src={self.src!r})"
+
+
+class Timer:
+    """A pending timer. ``event`` is what it raises (or, with ``to``, sends); None for a state's own timer."""
+
+    __slots__ = ("delay", "due", "event", "id", "seq", "to")
+
+    def __init__(self, id: str, seq: int, delay: float, due: float, event: Any = None, to: str | None = None) -> None:  # noqa: A002
+        self.id = id
+        self.seq = seq
+        self.delay = delay
+        self.due = due
+        self.event = event
+        self.to = to
+
+    @property
+    def key(self) -> str:
+        """``id#seq``: which of the timers that had this id."""
+        return f"{self.id}#{self.seq}"
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Timer)
+            and (self.id, self.seq, self.delay, self.due, self.to, self.event)
+            == (other.id, other.seq, other.delay, other.due, other.to, other.event)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Timer({self.key!r}, due={self.due!r})"
+
+
+class Rest:
+    """What seldom changes in a snapshot, shared between snapshots while it does not."""
+
+    __slots__ = ("children", "error", "history", "inputs", "output", "results", "seq", "status", "timers")
+
+    def __init__(
+        self,
+        status: Status,
+        seq: int,
+        children: Mapping[str, Child],
+        timers: Mapping[str, Timer],
+        history: Mapping[Node, tuple[Node, ...]],
+        inputs: Mapping[Node, Any],
+        results: Mapping[Node, Any],
+        output: Any,
+        error: Any,
+    ) -> None:
+        self.status: Status = status
+        self.seq = seq
+        self.children = children
+        self.timers = timers
+        self.history = history
+        self.inputs = inputs
+        self.results = results
+        self.output = output
+        self.error = error
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Rest) and all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+NOTHING: Mapping[Any, Any] = EMPTY
+FRESH = Rest("active", 0, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, None, None)
+
+
+class Draft:
+    """A snapshot while it is being made; becomes a :class:`Snapshot` by :func:`snapshot_of` and is never seen before."""
+
+    __slots__ = ("configuration", "context", "rest")
+
+    def __init__(self, configuration: Configuration, context: Any, rest: Rest) -> None:
+        self.configuration = configuration
+        self.context = context
+        self.rest = rest
+
+
+class Snapshot(Draft, Generic[C_co]):
+    """The running system as one immutable value: active states, context, status, and everything that is owed.
+
+    Made by ``initial_transition``, ``transition`` and ``machine.load``; never by hand, never changed. Two snapshots
+    are equal if they would behave alike.
+    """
+
+    __slots__ = ()
+
+    configuration: Configuration
+    context: C_co
+    rest: Rest
+
+    def __init__(self) -> None:
+        raise TypeError("snapshots come from initial_transition(), transition() and machine.load()")
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a snapshot is immutable: {name} cannot be set; take a step instead")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a snapshot is immutable: {name} cannot be deleted")
+
+    # -- where it stands -------------------------------------------------------------------------------------------
+
+    @property
+    def value(self) -> Any:
+        """The active states as plain data: a key, or nested dicts; ``{}`` for an atomic root or region."""
+        return _thawed(self.configuration.value)
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """The ids of all active states, in document order."""
+        return tuple(node.id for node in self.configuration.nodes)
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """The union of the tags of all active states."""
+        return self.configuration.tags
+
+    @property
+    def meta(self) -> dict[str, Mapping[str, Any]]:
+        """The ``meta`` of each active state that has one, by state id."""
+        return {node.id: node.definition.meta for node in self.configuration.nodes if node.definition.meta}
+
+    @property
+    def status(self) -> Status:
+        """``"active"``, ``"done"`` or ``"error"``."""
+        return self.rest.status
+
+    @property
+    def output(self) -> Any:
+        """What a done machine has put out; None before."""
+        return self.rest.output
+
+    @property
+    def error(self) -> Any:
+        """What a failed machine has failed with; None before."""
+        return self.rest.error
+
+    @property
+    def children(self) -> Mapping[str, Child]:
+        """The running children by id."""
+        return MappingProxyType(dict(self.rest.children))
+
+    @property
+    def timers(self) -> Mapping[str, Timer]:
+        """The pending timers by id."""
+        return MappingProxyType(dict(self.rest.timers))
+
+    @property
+    def history(self) -> dict[str, tuple[str, ...]]:
+        """What history states remember: history state id to state ids."""
+        return {node.id: tuple(item.id for item in found) for node, found in self.rest.history.items()}
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """The inputs given to states, by state id."""
+        return {node.id: value for node, value in self.rest.inputs.items()}
+
+    @property
+    def seq(self) -> int:
+        """How many children and timers this machine has started so far; the next one's number."""
+        return self.rest.seq
+
+    @property
+    def machine_id(self) -> str:
+        """The machine's id."""
+        return self.configuration.table.id
+
+    @property
+    def machine_version(self) -> str:
+        """The machine's version."""
+        return self.configuration.table.version
+
+    @property
+    def table(self) -> Table:
+        """The compiled chart."""
+        return self.configuration.table
+
+    def matches(self, pattern: str | Mapping[str, Any]) -> bool:
+        """Whether ``pattern`` (``"a.b"``, or nested dicts as in ``value``) describes active states."""
+        return matches(self.configuration, pattern)
+
+    # -- questions and saving: answered by the rooms that know how -------------------------------------------------
+
+    def can(self, event: Any) -> bool:
+        """Whether a step with ``event`` would do something. Evaluates handlers, which are pure, and changes nothing."""
+        from interlock.statechart.queries import can
+
+        return can(self, event)
+
+    def accepted_events(self) -> tuple[str, ...]:
+        """The event types and patterns that active states declare, innermost first, in order of declaration."""
+        from interlock.statechart.queries import accepted_events
+
+        return accepted_events(self)
+
+    def dump(self) -> dict[str, Any]:
+        """Return the snapshot as strict JSON data, complete: ``machine.load`` goes on from there as if nothing was."""
+        from interlock.statechart.persist import dump
+
+        return dump(self)
+
+    def to_json(self) -> str:
+        """Return :meth:`dump` as text; equal snapshots give equal text."""
+        from interlock.statechart.persist import to_json
+
+        return to_json(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Snapshot)
+            and self.table is other.table
+            and self.configuration.leaves == other.configuration.leaves
+            and self.rest == other.rest
+            and bool(self.context == cast("Any", other).context)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __copy__(self) -> Snapshot[C_co]:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Snapshot[C_co]:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a snapshot holds its machine's functions; save snapshot.dump() and use machine.load() instead of pickle")
+
+    def __repr__(self) -> str:
+        return f"<snapshot of {self.machine_id!r}: {self.status}, {', '.join(leaf.path for leaf in self.configuration.leaves)}>"
+
+
+def snapshot_of(configuration: Configuration, context: Any, rest: Rest) -> Snapshot[Any]:
+    """Return a snapshot. Setting the class last is what makes it immutable at no cost on the hot path."""
+    made: Any = Draft(configuration, context, rest)
+    made.__class__ = Snapshot
+    return cast("Snapshot[Any]", made)
+
+
+class At:
+    """What a wide function sees beside its context: the event, the states, the state's own input, the children."""
+
+    __slots__ = ("_children", "_configuration", "event", "input")
+
+    def __init__(self, configuration: Configuration, event: Any, input: Any, children: Mapping[str, Child]) -> None:  # noqa: A002
+        self._configuration = configuration
+        self._children = children
+        self.event = event
+        self.input = input
+
+    @property
+    def value(self) -> Any:
+        """The active states, as ``snapshot.value``."""
+        return _thawed(self._configuration.value)
+
+    @property
+    def children(self) -> Mapping[str, Status]:
+        """The statuses of the running children, by id."""
+        return {id: child.status for id, child in self._children.items()}
+
+    def matches(self, pattern: str | Mapping[str, Any]) -> bool:
+        """Whether ``pattern`` describes active states."""
+        return matches(self._configuration, pattern)
+
+
+def matches(configuration: Configuration, pattern: str | Mapping[str, Any]) -> bool:
+    """Whether a dotted path or partial value describes active states. An empty one matches any but an atomic value."""
+    root = configuration.table.root
+    stack: list[tuple[Node, Any]] = [(root, pattern)]
+    while stack:
+        node, wanted = stack.pop()
+        if isinstance(wanted, str):
+            for key in wanted.split("."):
+                found = node.by_key.get(key)
+                if found is None or not configuration.active(found):
+                    return False
+                node = found
+        elif isinstance(wanted, Mapping):
+            items = cast("Mapping[str, Any]", wanted)
+            if node is not root and not node.children and node.parent is not None and not node.region:
+                return False
+            for key, below in items.items():
+                found = node.by_key.get(key)
+                if found is None or not configuration.active(found):
+                    return False
+                stack.append((found, below))
+        else:
+            return False
+    return True
+
+
+def _thawed(value: Any) -> Any:
+    # The cached value is shared; a caller gets a copy to do with as it likes.
+    if not isinstance(value, dict):
+        return value
+    top: dict[str, Any] = {}
+    stack: list[tuple[dict[str, Any], dict[str, Any]]] = [(cast("dict[str, Any]", value), top)]
+    while stack:
+        source, copy = stack.pop()
+        for key, below in source.items():
+            if isinstance(below, dict):
+                copy[key] = {}
+                stack.append((cast("dict[str, Any]", below), copy[key]))
+            else:
+                copy[key] = below
+    return top
+
+
+def input_of(rest_inputs: Mapping[Node, Any], node: Node) -> Any:
+    """Return the input of a state, None where it was given none."""
+    value = rest_inputs.get(node, UNSET)
+    return None if value is UNSET else value

@@ -1,0 +1,72 @@
+"""The structural version of a machine: a hash of what its author declared, never of the code of functions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from interlock.statechart.moves import UNSET
+
+if TYPE_CHECKING:
+    from interlock.statechart.chart import Node, Table
+    from interlock.statechart.definition import Transition
+
+__all__ = ["structural_version"]
+
+
+def structural_version(table: Table, sources: Mapping[str, Any]) -> str:
+    """Return 16 hexadecimal digits over states, declared targets, delays, sources and context fields.
+
+    Two machines with the same version accept each other's snapshots; renaming a state, or turning a source from a
+    function into a machine, gives another one.
+    """
+    digest = hashlib.sha256()
+    for node in table.nodes:
+        digest.update(json.dumps(_node(node), sort_keys=True).encode())
+    fields = table.context.fields
+    digest.update(
+        json.dumps(
+            {
+                "context": table.context.name,
+                "fields": sorted((name, str(kind)) for name, kind in fields.items()) if fields is not None else None,
+                "delays": sorted((name, delay if isinstance(delay, (int, float)) else "?") for name, delay in table.delays.items()),
+                "sources": sorted((name, getattr(source, "version", None) or "") for name, source in sources.items()),
+            },
+            sort_keys=True,
+        ).encode()
+    )
+    return digest.hexdigest()[:16]
+
+
+def _node(node: Node) -> list[Any]:
+    definition = node.definition
+    found: list[Any] = [node.id, definition.kind]
+    if definition.initial is not None:
+        found.append(["initial", definition.initial])
+    if definition.targets is not None or definition.deep:
+        found.append(["targets", definition.targets, definition.deep])
+    for slot, transitions in (
+        ("on", definition.on),
+        ("always", definition.always),
+        ("done", definition.on_done),
+        ("error", definition.on_error),
+        ("timeout", definition.on_timeout),
+    ):
+        if transitions:
+            found.append([slot, _transitions(transitions)])
+    found.extend(["after", item.delay, _transitions(item.transitions)] for item in definition.after)
+    if definition.timeout is not None:
+        found.append(["timeout", definition.timeout])
+    for invocation in definition.invoke:
+        found.append(
+            ["invoke", invocation.src, invocation.id, invocation.timeout, _transitions(invocation.on_done), _transitions(invocation.on_error)]
+        )
+    if definition.output is not UNSET:
+        found.append("output")
+    return found
+
+
+def _transitions(transitions: Iterable[Transition]) -> list[Any]:
+    return [[item.event, item.targets, item.reenter, item.handler is not None, item.guard is not None] for item in transitions]
