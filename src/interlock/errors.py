@@ -11,7 +11,11 @@ The tree, and who should catch what::
     |  `- MissingTimeError             the step schedules a timer and nobody said what time it is
     |- InputError                      what was sent is not an event, or goes to nobody
     |- SnapshotError                   saved data that this machine cannot go on from
-    `- NotJsonError                    a value that JSON would drop or change
+    |- NotJsonError                    a value that JSON would drop or change
+    |- BindError                       a run that cannot start: mend what it was given
+    |- ExecutorError                   an executor that answered something else than its contract says
+    |- ModelCallLimitError             a model call over the run's limit, which was not made
+    `- ScriptExhaustedError            a scripted executor that was asked more often than its script goes
 
 Each class (or, where a class has several, each instance) carries a stable kebab-case ``code``: branch on
 that, never on the message. A message names the machine, the state and the event, shows what was given and
@@ -26,15 +30,19 @@ from difflib import get_close_matches
 from typing import Any
 
 __all__ = [
+    "BindError",
     "DefinitionError",
     "EndlessLoopError",
     "ErrorInfo",
+    "ExecutorError",
     "HandlerError",
     "InputError",
     "InterlockError",
     "InvalidMoveError",
     "MissingTimeError",
+    "ModelCallLimitError",
     "NotJsonError",
+    "ScriptExhaustedError",
     "SnapshotError",
     "StepError",
     "did_you_mean",
@@ -106,7 +114,9 @@ class ErrorInfo:
         cause = data["cause"]
         if not all(isinstance(data[name], str) for name in ("code", "type", "message")):
             raise ValueError("code, type and message must be texts")
-        return cls(data["code"], data["type"], data["message"], data["data"], None if cause is None else cls.from_json(cause))
+        return cls(
+            data["code"], data["type"], data["message"], data["data"], None if cause is None else cls.from_json(cause)
+        )
 
 
 class DefinitionError(InterlockError):
@@ -160,9 +170,7 @@ class HandlerError(StepError):
     code = "handler-raised"
 
     def __init__(self, error: BaseException, *, machine: str, state: str, event: str | None, handler: str) -> None:
-        super().__init__(
-            f"{handler} raised {type(error).__name__}: {error}", machine=machine, state=state, event=event
-        )
+        super().__init__(f"{handler} raised {type(error).__name__}: {error}", machine=machine, state=state, event=event)
         self.handler = handler
 
 
@@ -219,3 +227,38 @@ class NotJsonError(InterlockError):
     def __init__(self, message: str, *, path: str) -> None:
         super().__init__(f"{path or 'value'}: {message}")
         self.path = path
+
+
+class BindError(InterlockError):
+    """A run that cannot start as it was called; nothing has run.
+
+    ``code`` is one of: ``missing-executor``, ``unregistered-source``, ``invalid-argument``, ``run-inside-executor``.
+    """
+
+    code = "invalid-argument"
+
+
+class ExecutorError(InterlockError):
+    """An executor answered something else than its contract says. It goes to the invocation that asked."""
+
+    code = "invalid-executor-result"
+
+
+class ModelCallLimitError(InterlockError):
+    """A model call over the run's limit. It was not made; the error goes to the invocation that wanted it."""
+
+    code = "max-model-calls"
+
+    def __init__(self, message: str, *, limit: int) -> None:
+        super().__init__(message)
+        self.limit = limit
+
+
+class ScriptExhaustedError(InterlockError):
+    """A scripted executor was asked more often than its script goes; ``request_id`` names the request too many."""
+
+    code = "script-exhausted"
+
+    def __init__(self, message: str, *, request_id: str) -> None:
+        super().__init__(message)
+        self.request_id = request_id

@@ -99,7 +99,7 @@ class Parts:
             rare = [child for child in rare if child.kind != "history"]
         child = self._random.one(rare) if rare and self._random.chance(0.06) else self._random.one(possible)
         if child.kind not in ("history", "choice") and self._uses_now("input", 0.3):
-            return {"target": child.key, "input": self._random.between(0, 5)}
+            return {"target": child.key, "input": self._random.between(1, 5)}
         return child.key
 
     def _history(self, node: Node) -> Json:
@@ -228,7 +228,7 @@ class Parts:
         if self._random.chance(0.3):
             return {"op": "cancel", "id": self._random.one(_SENT_LATE)}
         event = self._random.one(("R1", self._random.one(self._chart.alphabet)))
-        operation: Json = {"op": "raise", "event": event, "delay": self._random.one((0, 5, 15, {"add": [{"ctx": "n"}, 5]}))}
+        operation: Json = {"op": "raise", "event": event, "delay": self._random.one((0, 5, 15, {"add": [{"ctx": "n"}, 100]}))}
         if self._random.chance(0.7):
             operation["id"] = self._random.one(_SENT_LATE)
             self.timers.append("id:" + operation["id"])
@@ -262,7 +262,7 @@ class Parts:
             delays: list[Any] = sorted(self._random.some(_DELAYS, self._random.weighted({1: 4, 2: 2})))
             if self._random.chance(0.2):
                 delays.append("soon")
-                self._named_delays.setdefault("soon", self._random.one((30, {"add": [{"ctx": "n"}, 30]})))
+                self._named_delays.setdefault("soon", self._random.one((30, {"add": [{"ctx": "n"}, 130]})))
             made["after"] = [{"delay": delay, "to": self._candidates(node)} for delay in delays]
             self.timers.extend(f"after:{delay}:{node.id}" for delay in delays)
         if self._uses_now("timeout", 0.25):

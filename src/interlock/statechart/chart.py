@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from interlock.statechart.moves import UNSET
+from interlock.statechart.moves import UNSET, Move, RichMove
 
 if TYPE_CHECKING:
     from interlock.statechart.context import ContextType
@@ -27,6 +27,7 @@ KINDS: Mapping[str, int] = {
     "choice": CHOICE,
 }
 
+_NO_ENTRIES: dict[str, Any] = {}  # shared until there is a first entry
 _MAX_CONFIGURATIONS = 4096
 _MAX_MOVES = 512
 
@@ -38,7 +39,6 @@ class Node:
         "_always",
         "_compiled",
         "_eventless",
-        "asks",
         "by_key",
         "children",
         "conf",
@@ -63,6 +63,7 @@ class Node:
         "parent",
         "path",
         "region",
+        "regions",
         "table",
         "timers",
         "wild",
@@ -87,7 +88,7 @@ class Node:
             self.region = parent.kind == PARALLEL
             self.id = definition.id or f"{table.id}.{self.path}"
         self.children: tuple[Node, ...] = ()
-        self.by_key: dict[str, Node] = {}
+        self.by_key: dict[str, Node] = _NO_ENTRIES
         self.histories: tuple[Node, ...] = ()
         self.initial: Node | None = None
         self.defaults: tuple[Node, ...] = ()
@@ -100,9 +101,9 @@ class Node:
         self.output: Any = UNSET
         self.timers: tuple[NodeTimer, ...] = ()
         self.invocations: tuple[Invocation, ...] = ()
-        self.exact: dict[str, tuple[Candidate, ...]] = {}
+        self.exact: dict[str, tuple[Candidate, ...]] = _NO_ENTRIES
         self.wild: tuple[tuple[str, tuple[Candidate, ...]], ...] = ()
-        self.asks: dict[str, tuple[Candidate, ...]] = {}
+        self.regions: dict[str, Any] = _NO_ENTRIES
         self._always: tuple[Candidate, ...] | None = None
         self._eventless: bool | None = None
         self._compiled = False
@@ -141,18 +142,21 @@ class Node:
 
     def region_candidates(self, event_type: str) -> tuple[Candidate, ...]:
         """Return the candidates from this leaf up to the root of its region, in the order in which they are asked."""
-        found = self.asks.get(event_type)
-        if found is None:
-            found = ()
-            node: Node = self
-            while True:
-                found += node.candidates(event_type)
-                if node.parent is None or node.region:
-                    break
-                node = node.parent
-            if len(self.asks) < _MAX_MOVES:
-                self.asks[event_type] = found
-        return found
+        found: tuple[Candidate, ...] = ()
+        node: Node = self
+        while True:
+            found += node.candidates(event_type)
+            if node.parent is None or node.region:
+                return found
+            node = node.parent
+
+    def remember_region(self, event_type: str, region: Any) -> Any:
+        """Keep what this leaf's region is asked on an event type; bounded, since types come from outside."""
+        if self.regions is _NO_ENTRIES:
+            self.regions = {}
+        if len(self.regions) < _MAX_MOVES:
+            self.regions[event_type] = region
+        return region
 
     def contains(self, other: Node) -> bool:
         """Whether ``other`` is this node or lies inside it."""
@@ -168,6 +172,7 @@ class Candidate:
     __slots__ = (
         "allowed",
         "bare",
+        "cancels",
         "definition",
         "guard",
         "guard_wide",
@@ -181,6 +186,7 @@ class Candidate:
         "reenter",
         "route",
         "routes",
+        "static_move",
         "targets",
     )
 
@@ -213,6 +219,16 @@ class Candidate:
         self.allowed: frozenset[str] | None = (
             frozenset(definition.targets) if handler is not None and definition.targets is not None else None
         )
+        # A static transition as a move; its target is the route, which is None where it stays.
+        self.static_move: Move | None = None
+        if handler is None:
+            move: Move = Move(None, self.patch)
+            if self.operations or self.input is not UNSET:
+                rich = RichMove(None, self.patch)
+                rich.operations, rich.reentering, rich.input = self.operations, False, self.input
+                move = rich
+            self.static_move = move
+        self.cancels: str | None = None
         inert = handler is None and guard is None and not self.patch and not self.operations and self.input is UNSET
         self.plain = inert and self.route is not None
         self.bare = inert and self.route is None
@@ -223,7 +239,7 @@ class NodeTimer:
 
     __slots__ = ("delay", "event_type", "id")
 
-    def __init__(self, id: str, delay: Any, event_type: str) -> None:  # noqa: A002
+    def __init__(self, id: str, delay: Any, event_type: str) -> None:
         self.id = id
         self.delay = delay
         self.event_type = event_type
@@ -234,7 +250,7 @@ class Invocation:
 
     __slots__ = ("definition", "id", "input", "input_wide", "node", "src", "timer")
 
-    def __init__(self, node: Node, id: str, definition: Invoke, input: Any, *, wide: bool) -> None:  # noqa: A002
+    def __init__(self, node: Node, id: str, definition: Invoke, input: Any, *, wide: bool) -> None:
         self.node = node
         self.id = id
         self.definition = definition
@@ -250,7 +266,19 @@ class Route:
     ``history`` routes know their entries only when the record is looked up, at each step.
     """
 
-    __slots__ = ("domain", "entries", "history", "inclusive", "inputs", "leaves", "local", "plans", "reenter", "source", "targets")
+    __slots__ = (
+        "domain",
+        "entries",
+        "history",
+        "inclusive",
+        "inputs",
+        "leaves",
+        "local",
+        "plans",
+        "reenter",
+        "source",
+        "targets",
+    )
 
     def __init__(self, source: Node | None, targets: tuple[Node, ...], *, reenter: bool, history: bool) -> None:
         self.source = source
@@ -269,7 +297,7 @@ class Route:
 class Plan:
     """A route applied to the leaves below its domain: what is left, what is entered, and whether anything is to do."""
 
-    __slots__ = ("conf", "entries", "exits", "inputs", "leaves", "simple")
+    __slots__ = ("entries", "exits", "inputs", "leaves", "simple")
 
     def __init__(
         self, exits: tuple[Node, ...], entries: tuple[Node, ...], inputs: tuple[Node, ...], leaves: tuple[Node, ...]
@@ -278,10 +306,7 @@ class Plan:
         self.entries = entries
         self.inputs = inputs
         self.leaves = leaves
-        self.simple = not (
-            any(node.noisy_exit for node in exits) or any(node.noisy_entry for node in entries)
-        )
-        self.conf: Configuration | None = None
+        self.simple = not (any(node.noisy_exit for node in exits) or any(node.noisy_entry for node in entries))
 
 
 class Configuration:
@@ -402,7 +427,7 @@ class Table:
         "version",
     )
 
-    def __init__(self, id: str, definition: State, context: ContextType) -> None:  # noqa: A002
+    def __init__(self, id: str, definition: State, context: ContextType) -> None:
         self.id = id
         self.definition = definition
         self.context = context

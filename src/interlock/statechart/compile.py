@@ -34,7 +34,7 @@ RESERVED_ALLOWED = frozenset({"@agent.usage", "@error.communication"})
 
 
 def compile_table(
-    id: str,  # noqa: A002
+    id: str,
     definition: State,
     *,
     context: ContextType,
@@ -44,7 +44,9 @@ def compile_table(
     """Return the checked, compiled table of a machine. Raises :class:`DefinitionError`."""
     if not id or any(character in id for character in "#/"):
         raise DefinitionError(
-            f"{id!r} is no machine id: it must not be empty and must hold no '#' and no '/'", code="invalid-key", machine=id
+            f"{id!r} is no machine id: it must not be empty and must hold no '#' and no '/'",
+            code="invalid-key",
+            machine=id,
         )
     table = Table(id, definition, context)
     compiler = Compiler(table, set(sources))
@@ -75,7 +77,9 @@ class Compiler:
             earlier = table.by_id.get(node.id)
             if earlier is not None:
                 raise self.error(
-                    node, "duplicate-id", f"id {node.id!r} is taken by state {earlier.path or '(the root)'!r}; ids are unique"
+                    node,
+                    "duplicate-id",
+                    f"id {node.id!r} is taken by state {earlier.path or '(the root)'!r}; ids are unique",
                 )
             table.by_id[node.id] = node
             table.by_path[node.path] = node
@@ -107,7 +111,9 @@ class Compiler:
             )
         if not isinstance(child, State):
             raise self.error(
-                parent, "invalid-state", f"states[{key!r}] is {type(child).__name__}, not a state; write {key!r}: state(...)"
+                parent,
+                "invalid-state",
+                f"states[{key!r}] is {type(child).__name__}, not a state; write {key!r}: state(...)",
             )
 
     def check_node(self, node: Node) -> None:
@@ -165,7 +171,9 @@ class Compiler:
             found = target.by_key.get(key)
             if found is None:
                 raise self.error(
-                    node, "unknown-target", f"initial={initial!r} is no child state. {did_you_mean(initial, node.by_key)}"
+                    node,
+                    "unknown-target",
+                    f"initial={initial!r} is no child state. {did_you_mean(initial, node.by_key)}",
                 )
             target = found
         node.initial = target
@@ -182,8 +190,17 @@ class Compiler:
         definition = node.definition
         if node.parent is None:
             raise self.error(node, "invalid-state", "the root cannot be a history state")
-        if definition.on or definition.entry or definition.exit or definition.invoke or definition.always or definition.after:
-            raise self.error(node, "invalid-state", "a history state is never active, so nothing but deep and target belongs there")
+        if (
+            definition.on
+            or definition.entry
+            or definition.exit
+            or definition.invoke
+            or definition.always
+            or definition.after
+        ):
+            raise self.error(
+                node, "invalid-state", "a history state is never active, so nothing but deep and target belongs there"
+            )
         if definition.targets is not None:
             # Relative to the parent's children, as the parent's own default would be.
             node.defaults = tuple([self.target(node, name, "target") for name in definition.targets])
@@ -197,10 +214,19 @@ class Compiler:
         self.check_transitions(node, definition.on_error, "on_error")
         self.check_transitions(node, definition.on_timeout, "on_timeout")
         for transition in definition.always:
-            if transition.handler is None and transition.guard is None and transition.targets and len(definition.always) == 1:
+            if (
+                transition.handler is None
+                and transition.guard is None
+                and transition.targets
+                and len(definition.always) == 1
+            ):
                 target = self.target(node, transition.targets[0], "always")
                 if target is node:
-                    raise self.error(node, "invalid-transition", "always leads to the state itself without a condition: that never ends")
+                    raise self.error(
+                        node,
+                        "invalid-transition",
+                        "always leads to the state itself without a condition: that never ends",
+                    )
         timers: list[NodeTimer] = []
         for item in definition.after:
             self.check_transitions(node, item.transitions, f"after {item.delay}")
@@ -210,7 +236,9 @@ class Compiler:
         if definition.timeout is not None:
             self.check_delay_name(node, definition.timeout)
             if not definition.on_timeout:
-                raise self.error(node, "invalid-state", "timeout= needs on_timeout=: say what happens when the time is up")
+                raise self.error(
+                    node, "invalid-state", "timeout= needs on_timeout=: say what happens when the time is up"
+                )
             timers.append(NodeTimer(f"timeout:{node.id}", definition.timeout, f"@timeout:{node.id}"))
         elif definition.on_timeout:
             raise self.error(node, "invalid-state", "on_timeout= needs timeout=: say how long to wait")
@@ -218,7 +246,9 @@ class Compiler:
         for number, item in enumerate(definition.invoke):
             invocation = self.invocation(node, number, item)
             if any(other.id == invocation.id for other in invocations):
-                raise self.error(node, "duplicate-id", f"two invocations have the id {invocation.id!r}; give each its own id=")
+                raise self.error(
+                    node, "duplicate-id", f"two invocations have the id {invocation.id!r}; give each its own id="
+                )
             invocations.append(invocation)
             if invocation.timer is not None:
                 timers.append(NodeTimer(invocation.timer, item.timeout, f"@{invocation.timer}"))
@@ -235,7 +265,7 @@ class Compiler:
                 f"invoke names the source {item.src!r}, which is not among the machine's sources. "
                 f"{did_you_mean(item.src, self.sources)}",
             )
-        id = item.id if item.id is not None else f"{number}.{node.id}"  # noqa: A001
+        id = item.id if item.id is not None else f"{number}.{node.id}"
         self.check_child_id(node, id)
         slot = f"invoke {id!r}"
         self.check_transitions(node, item.on_done, f"{slot} on_done")
@@ -249,9 +279,11 @@ class Compiler:
         function = item.input.function if isinstance(item.input, WithAt) else item.input
         return Invocation(node, id, item, function, wide=wide)
 
-    def check_child_id(self, node: Node, id: str) -> None:  # noqa: A002
+    def check_child_id(self, node: Node, id: str) -> None:
         if not id or any(character in id for character in "#/") or id.startswith("@"):
-            raise self.error(node, "invalid-key", f"{id!r} cannot be an id: it must not be empty, hold '#' or '/', or start with '@'")
+            raise self.error(
+                node, "invalid-key", f"{id!r} cannot be an id: it must not be empty, hold '#' or '/', or start with '@'"
+            )
 
     # -- transitions -----------------------------------------------------------------------------------------------
 
@@ -263,7 +295,9 @@ class Compiler:
                 if not (isinstance(event, str) and event.isidentifier()):
                     self.check_descriptor(node, event)
             elif event:
-                raise self.error(node, "invalid-transition", f"{slot}: a transition for event {event!r} does not belong here")
+                raise self.error(
+                    node, "invalid-transition", f"{slot}: a transition for event {event!r} does not belong here"
+                )
             targets = transition.targets
             if targets is not None:
                 if transition.handler is None and len(targets) == 1:
@@ -319,8 +353,12 @@ class Compiler:
         found = find_target(node, name)
         if found is None:
             if not isinstance(name, str):
-                raise self.error(node, "invalid-target", f"{slot}: {name!r} is no target; give a state's key, '.child' or '#id'")
-            raise self.error(node, "unknown-target", f"{slot}: there is no state {name!r}. {self.target_hint(node, name)}")
+                raise self.error(
+                    node, "invalid-target", f"{slot}: {name!r} is no target; give a state's key, '.child' or '#id'"
+                )
+            raise self.error(
+                node, "unknown-target", f"{slot}: there is no state {name!r}. {self.target_hint(node, name)}"
+            )
         return found
 
     def target_hint(self, node: Node, name: str) -> str:
@@ -337,7 +375,9 @@ class Compiler:
     def check_delay_name(self, node: Node, delay: Any) -> None:
         if isinstance(delay, str) and delay not in self.table.delays:
             raise self.error(
-                node, "unknown-delay", f"the delay {delay!r} is not among the machine's delays. {did_you_mean(delay, self.table.delays)}"
+                node,
+                "unknown-delay",
+                f"the delay {delay!r} is not among the machine's delays. {did_you_mean(delay, self.table.delays)}",
             )
 
     def delay(self, value: Any, name: str) -> Any:
@@ -375,19 +415,25 @@ class Compiler:
         if definition.on_error:
             wild["@error"] = self.slot(node, definition.on_error, "error")
         timers = {timer.id: timer for timer in node.timers}
-        for item in definition.after:
-            timer = timers[f"after:{delay_text(item.delay)}:{node.id}"]
-            exact[timer.event_type] = self.slot(node, item.transitions, "none")
+        for timed in definition.after:
+            timer = timers[f"after:{delay_text(timed.delay)}:{node.id}"]
+            exact[timer.event_type] = self.slot(node, timed.transitions, "none")
         if definition.timeout is not None:
             exact[f"@timeout:{node.id}"] = self.slot(node, definition.on_timeout, "none")
         for invocation in node.invocations:
             item = invocation.definition
-            if item.on_done:
-                exact[f"@done.invoke.{invocation.id}"] = self.slot(node, item.on_done, "output")
-            if item.on_error:
-                exact[f"@error.invoke.{invocation.id}"] = self.slot(node, item.on_error, "error")
+            done = self.slot(node, item.on_done, "output")
+            failed = self.slot(node, item.on_error, "error")
             if invocation.timer is not None:
+                # Completion takes the time limit off, whether anybody handles it or not.
+                done = (*done, self.candidate(node, Transition(), "output"))
+                for candidate in (*done, *failed):
+                    candidate.cancels = invocation.timer
                 exact[f"@{invocation.timer}"] = self.slot(node, item.on_timeout, "none")
+            if done:
+                exact[f"@done.invoke.{invocation.id}"] = done
+            if failed:
+                exact[f"@error.invoke.{invocation.id}"] = failed
         node.exact = exact
         node.wild = tuple(sorted(wild.items(), key=lambda item: -len(item[0])))
 
@@ -495,5 +541,3 @@ def adapt(function: Any, arguments: str) -> tuple[Callable[..., Any] | None, boo
             else (lambda context, event: inner(context, event.error))
         )
     return adapted, wide
-
-

@@ -161,7 +161,9 @@ class ModelContext:
     def check(self, value: Any) -> Any:
         # An instance is validated again (from its fields): model_construct and defaults may hide bad values.
         if isinstance(value, self._kind):
-            value = {name: getattr(value, name) for name in self._kind.model_fields if name in value.__pydantic_fields_set__}
+            value = {
+                name: getattr(value, name) for name in self._kind.model_fields if name in value.__pydantic_fields_set__
+            }
             return self._kind.model_validate(value, by_name=True)
         return self._kind.model_validate(value)
 
@@ -225,8 +227,10 @@ class DataclassContext:
         self._adapter: TypeAdapter[Any] = TypeAdapter(kind)
         self._validators: dict[str, TypeAdapter[Any]] = {name: TypeAdapter(hint) for name, hint in self.fields.items()}
         self._exact = {name: _exact_types(adapter.core_schema) for name, adapter in self._validators.items()}
-        self._plain = not hasattr(kind, "__post_init__") and not hasattr(kind, "__slots__") and not hasattr(
-            kind, "__pydantic_validator__"
+        self._plain = (
+            not hasattr(kind, "__post_init__")
+            and not hasattr(kind, "__slots__")
+            and not hasattr(kind, "__pydantic_validator__")
         )
         self._init_fields = [field.name for field in dataclasses.fields(kind) if field.init]
 
@@ -244,7 +248,7 @@ class DataclassContext:
             return new
         try:
             return dataclasses.replace(context, **changed)
-        except Exception as error:  # noqa: BLE001  # __post_init__ is the author's code; whatever it raises refuses the patch
+        except Exception as error:  # __post_init__ is the author's code; whatever it raises refuses the patch
             raise FieldError("invalid-field", ", ".join(fields), f"{type(error).__name__}: {error}") from error
 
     def dump(self, context: Any) -> Any:
@@ -318,9 +322,7 @@ def _fields_schema(kind: type[BaseModel]) -> tuple[Any | None, bool]:
 
 def _model_exact_types(schema: Any) -> dict[str, tuple[type[Any], ...]]:
     fields = schema["schema"]["fields"] if schema["type"] == "definitions" else schema["fields"]
-    return {
-        name: _exact_types(field["schema"]) if not field.get("frozen") else () for name, field in fields.items()
-    }
+    return {name: _exact_types(field["schema"]) if not field.get("frozen") else () for name, field in fields.items()}
 
 
 def _refuse_mutable(kind: type[Any]) -> None:

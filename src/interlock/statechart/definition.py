@@ -158,7 +158,7 @@ def on(
     set: Mapping[str, Any] | None = None,  # noqa: A002  # the seeds' word
     do: Sequence[Operation] = (),
     reenter: bool = False,
-    input: Any = UNSET,  # noqa: A002
+    input: Any = UNSET,
     meta: Mapping[str, Any] | None = None,
     description: str | None = None,
 ) -> Transition:
@@ -201,7 +201,7 @@ def to(
     set: Mapping[str, Any] | None = None,  # noqa: A002
     do: Sequence[Operation] = (),
     reenter: bool = False,
-    input: Any = UNSET,  # noqa: A002
+    input: Any = UNSET,
     meta: Mapping[str, Any] | None = None,
     description: str | None = None,
 ) -> Transition:
@@ -225,8 +225,8 @@ def invoke(
     src: str,
     /,
     *,
-    id: str | None = None,  # noqa: A002
-    input: Any = None,  # noqa: A002
+    id: str | None = None,
+    input: Any = None,
     on_done: Candidates = (),
     on_error: Candidates = (),
     timeout: Delay | None = None,
@@ -266,7 +266,7 @@ def state(
     output: Any = UNSET,
     tags: str | Iterable[str] = (),
     meta: Mapping[str, Any] | None = None,
-    id: str | None = None,  # noqa: A002
+    id: str | None = None,
     description: str | None = None,
 ) -> State:
     """Return a state. It is compound if it has ``states``, atomic otherwise; ``initial`` may be ``(key, input)``."""
@@ -305,7 +305,7 @@ def final(*, output: Any = UNSET, **keywords: Any) -> State:
     return state(kind="final", output=output, **keywords)
 
 
-def history(*, deep: bool = False, target: Targets = None, id: str | None = None) -> State:  # noqa: A002
+def history(*, deep: bool = False, target: Targets = None, id: str | None = None) -> State:
     """Return a history state: it stands for what was last active in its parent, or for ``target`` the first time.
 
     Without ``target`` the first visit enters the parent as if it had been the target itself.
@@ -313,7 +313,9 @@ def history(*, deep: bool = False, target: Targets = None, id: str | None = None
     return State(kind="history", deep=deep, targets=_names(target), id=id)
 
 
-def choice(choose: Function, /, *, to: Targets = None, id: str | None = None, meta: Mapping[str, Any] | None = None) -> State:  # noqa: A002
+def choice(
+    choose: Function, /, *, to: Targets = None, id: str | None = None, meta: Mapping[str, Any] | None = None
+) -> State:
     """Return a state that is left at once: ``choose(context)`` returns the move. ``to`` declares its targets."""
     names = _names(to)
     if names is None:
@@ -323,6 +325,8 @@ def choice(choose: Function, /, *, to: Targets = None, id: str | None = None, me
 
 def candidates(given: Candidates) -> tuple[Transition, ...]:
     """Return what the author gave for one slot as a tuple of transitions."""
+    if given == ():
+        return ()
     if isinstance(given, (str, Transition, WithAt)) or callable(given):
         return (_candidate(given),)
     return tuple([_candidate(item) for item in given])
@@ -346,12 +350,16 @@ def _handlers(given: Mapping[str, Candidates] | Sequence[Transition]) -> tuple[T
     if isinstance(given, Mapping):
         found: list[Transition] = []
         for event, items in given.items():
-            for item in candidates(items):
-                found.append(_on_event(item, event))
+            if items.__class__ is str:
+                found.append(Transition(event=event, targets=(cast("str", items),)))
+                continue
+            found.extend([_on_event(item, event) for item in candidates(items)])
         return tuple(found)
     for item in given:
         if not isinstance(cast("Any", item), Transition):
-            raise DefinitionError(f"{item!r} in on=[...] is no transition; write on(event, ...)", code="invalid-transition")
+            raise DefinitionError(
+                f"{item!r} in on=[...] is no transition; write on(event, ...)", code="invalid-transition"
+            )
     return tuple(given)
 
 

@@ -38,7 +38,7 @@ class InternalEvent:
 
     __slots__ = ("error", "id", "output", "type")
 
-    def __init__(self, type: str, id: str | None = None, output: Any = None, error: Any = None) -> None:  # noqa: A002
+    def __init__(self, type: str, id: str | None = None, output: Any = None, error: Any = None) -> None:
         self.type = type
         self.id = id
         self.output = output
@@ -114,7 +114,9 @@ class Input:
     def __repr__(self) -> str:
         given = {name: getattr(self, name) for name in self.__slots__}
         shown = ", ".join(
-            f"{name}={value!r}" for name, value in given.items() if not (value is None or value == () or isinstance(value, Unset))
+            f"{name}={value!r}"
+            for name, value in given.items()
+            if not (value is None or value == () or isinstance(value, Unset))
         )
         return f"Input({shown})"
 

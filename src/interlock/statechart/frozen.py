@@ -30,7 +30,9 @@ class FrozenDict(dict[K, V]):
     __slots__ = ()
 
     def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
-        raise TypeError("this mapping is immutable; return agent.stay(field=value) or build a new one with `old | {...}`")
+        raise TypeError(
+            "this mapping is immutable; return agent.stay(field=value) or build a new one with `old | {...}`"
+        )
 
     __setitem__ = _refuse
     __delitem__ = _refuse

@@ -45,6 +45,7 @@ class Machine(Generic[C, I, O]):
         "_initial_context",
         "_machines",
         "_started",
+        "alone",
         "definition",
         "event_types",
         "id",
@@ -79,6 +80,8 @@ class Machine(Generic[C, I, O]):
         self.output_type: TypeAdapter[Any] | None = output_type
         self._initial_context = context
         self._machines = frozenset(name for name, source in sources.items() if isinstance(source, Machine))
+        # Whether no child of it can be a machine, so that a step is this machine's alone.
+        self.alone = not self._machines
         self._started: Any = _UNKNOWN
 
     @property
@@ -131,7 +134,7 @@ class Machine(Generic[C, I, O]):
         return started
 
     def _start_once(self) -> Any:
-        from interlock.statechart.transition import start
+        from interlock.statechart.settling import start
 
         if callable(self._initial_context) or self.input_type is not None or self._machines:
             return None
@@ -208,7 +211,7 @@ _UNKNOWN: Any = object()
 
 
 def machine(
-    id: str,  # noqa: A002
+    id: str,
     *,
     states: Mapping[str, State] | None = None,
     context: Any = None,
@@ -270,7 +273,9 @@ def _takes_one(function: Callable[..., Any]) -> bool:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return True
-    return any(item.kind in (item.POSITIONAL_ONLY, item.POSITIONAL_OR_KEYWORD, item.VAR_POSITIONAL) for item in parameters)
+    return any(
+        item.kind in (item.POSITIONAL_ONLY, item.POSITIONAL_OR_KEYWORD, item.VAR_POSITIONAL) for item in parameters
+    )
 
 
 def _reasons(error: ValidationError) -> str:

@@ -14,7 +14,6 @@ from interlock.errors import did_you_mean
 from interlock.statechart.chart import COMPOUND, FINAL, HISTORY, PARALLEL, Candidate, Node, Plan, Route
 from interlock.statechart.compile import find_target
 from interlock.statechart.definition import WithAt
-from interlock.statechart.effects import Terminate
 from interlock.statechart.events import InternalEvent
 from interlock.statechart.frozen import FrozenDict
 from interlock.statechart.moves import UNSET, Move
@@ -25,37 +24,58 @@ if TYPE_CHECKING:
     from interlock.statechart.snapshot import Child
     from interlock.statechart.working import Working
 
-__all__ = ["enter_root", "finish", "microstep", "route_of"]
+__all__ = ["enter_root", "fail", "microstep", "route_to"]
 
 
 def route_of(working: Working, candidate: Candidate, move: Move | None, event: Any) -> Route | None:
-    """Return the route of a selected transition, None where it stays."""
+    """Return the route of a selected transition, None where it stays. Raises where the move leads nowhere."""
     if move is None:
         return candidate.route
-    if move.target is None:
-        if not (move.reentering or candidate.reenter):
-            return None
-        return candidate.node.table.route(candidate.node, (candidate.node,), reenter=True)
+    if move.target is None and not (move.reentering or candidate.reenter):
+        return None
+    route = route_to(candidate, move)
+    if route is None:
+        names = (move.target,) if isinstance(move.target, str) else tuple(move.target or ())
+        if not names:
+            raise working.refuse("invalid-targets", "the move has no targets; use stay()", candidate.node, event)
+        for name in names:
+            _check_target(working, candidate, name, event)
+    return route
+
+
+def route_to(candidate: Candidate, move: Move) -> Route | None:
+    """Return the (cached) route of a move; None where one of its targets does not exist or is not declared."""
+    if candidate.handler is None:
+        return candidate.route
     reenter = move.reentering or candidate.reenter
     key = (move.target, reenter)
     route = candidate.routes.get(key)
     if route is None:
-        names = (move.target,) if isinstance(move.target, str) else tuple(move.target)
-        nodes = tuple([_target(working, candidate, name, event) for name in names])
-        if not nodes:
-            raise working.refuse("invalid-targets", "the move has an empty list of targets; use stay()", candidate.node, event)
-        route = candidate.node.table.route(candidate.node, nodes, reenter=reenter)
-        candidate.routes[key] = route
+        node = candidate.node
+        if move.target is None:
+            nodes: tuple[Node | None, ...] = (node,)
+        else:
+            names = (move.target,) if isinstance(move.target, str) else tuple(move.target)
+            if candidate.allowed is not None and not candidate.allowed.issuperset(names):
+                return None
+            nodes = tuple([find_target(node, name) for name in names])
+        found = tuple([item for item in nodes if item is not None])
+        if len(found) != len(nodes) or not found:
+            return None
+        route = candidate.routes[key] = node.table.route(node, found, reenter=reenter)
     return route
 
 
-def _target(working: Working, candidate: Candidate, name: Any, event: Any) -> Node:
+def _check_target(working: Working, candidate: Candidate, name: Any, event: Any) -> None:
     node = candidate.node
     found = find_target(node, name)
     if found is None:
         near = [*(node.parent.by_key if node.parent is not None else ()), *("." + key for key in node.by_key)]
         raise working.refuse(
-            "unknown-target", f"the move leads to {name!r}, which does not exist. {did_you_mean(str(name), near)}", node, event
+            "unknown-target",
+            f"the move leads to {name!r}, which does not exist. {did_you_mean(str(name), near)}",
+            node,
+            event,
         )
     if candidate.allowed is not None and name not in candidate.allowed:
         raise working.refuse(
@@ -65,7 +85,6 @@ def _target(working: Working, candidate: Candidate, name: Any, event: Any) -> No
             node,
             event,
         )
-    return found
 
 
 def microstep(working: Working, chosen: Sequence[Choice], event: Any) -> None:
@@ -100,9 +119,7 @@ def _without_conflicts(
     return [steps[index] for index in resolve_conflicts(found)]
 
 
-def _carry_out(
-    working: Working, steps: Sequence[tuple[Candidate, Move | None, Route | None]], event: Any
-) -> None:
+def _carry_out(working: Working, steps: Sequence[tuple[Candidate, Move | None, Route | None]], event: Any) -> None:
     configuration = working.configuration
     before = working.context
     seen = working.children
@@ -145,7 +162,7 @@ def _carry_out(
         if len(plans) > 1:
             merged = {node for plan, _, _ in plans for node in plan.entries}
             entries = tuple(sorted(merged, key=lambda node: node.index))
-        _enter(working, entries, {node for plan, _, _ in plans for node in plan.inputs}, event, seen)
+        _enter(working, entries, {node for plan, _, _ in plans for node in plan.inputs}, event)
 
 
 def _moved(working: Working, plans: Sequence[tuple[Plan, Route, Node | None]]) -> Any:
@@ -237,6 +254,8 @@ def _transitions(
             if move.operations:
                 working.operate(move.operations, node, event, seen)
             given = move.input if move.input is not UNSET else candidate.input
+        if candidate.cancels is not None:
+            working.cancel(candidate.cancels)
         if given is not UNSET and route is not None:
             value = given if not (callable(given) or isinstance(given, WithAt)) else working.call(given, node, event)
             for target in route.targets:
@@ -249,14 +268,17 @@ def enter_root(working: Working, event: Any) -> None:
     working.budget.spend(working, event)
     entries, leaves, defaulted = complete(root, (root,), inclusive=True, recall=working.history.get)
     working.configuration = working.table.configuration(leaves)
-    _enter(working, entries, set(defaulted), event, working.children)
+    _enter(working, entries, set(defaulted), event)
     if working.status == "done":
         finish(working, event)
     if working.trace is not None:
         working.trace.append((working.freeze(), tuple(working.effects)))
 
 
-def _enter(working: Working, entries: Sequence[Node], defaulted: set[Node], event: Any, seen: Any) -> None:
+def _enter(working: Working, entries: Sequence[Node], defaulted: set[Node], event: Any) -> None:
+    # What entry functions see as children: those left by exits and transitions, and the invocations entered so far.
+    seen = working.children
+    working.children_owned = False
     completed: set[Node] = set()
     entered: set[Node] | None = None
     visible: dict[str, Child] | None = None
@@ -429,8 +451,3 @@ def _own_timers(working: Working) -> list[Any]:
 def _child_order(child: Child) -> tuple[int, int]:
     # Invoked children stand where their states stand, spawned ones after them in order of spawning.
     return (child.state.index if child.state is not None else 1 << 60, child.seq)
-
-
-def terminated(working: Working) -> Terminate:
-    """Return the effect that says that the machine has ended."""
-    return Terminate(working.status, working.address)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-__all__ = ["UNSET", "Delay", "Move", "Operation", "Unset", "goto", "stay"]
+__all__ = ["UNSET", "Delay", "Move", "Operation", "RichMove", "Unset", "goto", "stay"]
 
 Delay = float | timedelta | str
 """Seconds, a ``timedelta``, or the name of one of the machine's ``delays``."""
@@ -46,48 +46,41 @@ class Operation(NamedTuple):
 class Move:
     """An immutable answer of a handler: where to go, which fields of the context change, which effects follow.
 
-    Made by :func:`goto` and :func:`stay`; each method returns a new move with one thing added.
+    Made by :func:`goto` and :func:`stay`; each method returns a new move with one thing added. A plain ``Move`` has
+    only a target and a patch (the hot path knows it by its class); anything more makes it a :class:`RichMove`.
     """
 
-    __slots__ = ("input", "operations", "patch", "reentering", "target")
+    __slots__ = ("patch", "target")
 
     target: str | tuple[str, ...] | None
     patch: Mapping[str, Any] | None
-    operations: tuple[Operation, ...]
-    reentering: bool
-    input: Any
+    operations: ClassVar[tuple[Operation, ...]] = ()
+    reentering: ClassVar[bool] = False
+    input: ClassVar[Any] = UNSET
 
-    def __init__(
-        self,
-        target: str | tuple[str, ...] | None = None,
-        patch: Mapping[str, Any] | None = None,
-        operations: tuple[Operation, ...] = (),
-        reentering: bool = False,  # noqa: FBT001, FBT002  # internal: goto() and stay() are the face, and this is the hot path
-        input: Any = UNSET,  # noqa: A002  # the field's name
-    ) -> None:
+    def __init__(self, target: str | tuple[str, ...] | None = None, patch: Mapping[str, Any] | None = None) -> None:
         self.target = target
         self.patch = patch
-        self.operations = operations
-        self.reentering = reentering
-        self.input = input
 
     def set(self, fields: Mapping[str, Any]) -> Move:
         """Also change these context fields; names and types are checked when the move is made."""
-        return Move(self.target, {**(self.patch or {}), **fields}, self.operations, self.reentering, self.input)
+        made = self._copy()
+        made.patch = {**(self.patch or {}), **fields}
+        return made
 
     def emit(self, event: Any) -> Move:
         """Also publish ``event`` to whoever observes the run; the machine itself does not see it."""
         return self._also(Operation("emit", event))
 
-    def raise_(self, event: Any, *, delay: Delay | None = None, id: str | None = None) -> Move:  # noqa: A002
+    def raise_(self, event: Any, *, delay: Delay | None = None, id: str | None = None) -> Move:
         """Also send ``event`` to this machine: at once (before any outside event), or after ``delay`` seconds."""
         return self._also(Operation("raise", event, id, delay))
 
-    def send(self, to: str, event: Any, *, delay: Delay | None = None, id: str | None = None) -> Move:  # noqa: A002
+    def send(self, to: str, event: Any, *, delay: Delay | None = None, id: str | None = None) -> Move:
         """Also send ``event`` to the child ``to`` (or to ``"@parent"``), at once or after ``delay`` seconds."""
         return self._also(Operation("send", event, id, delay, to))
 
-    def spawn(self, src: str, *, id: str | None = None, input: Any = None) -> Move:  # noqa: A002
+    def spawn(self, src: str, *, id: str | None = None, input: Any = None) -> Move:
         """Also start the source ``src`` as a child that outlives states; its id defaults to ``<src>:<n>``."""
         return self._also(Operation("spawn", input, id, None, src))
 
@@ -105,20 +98,42 @@ class Move:
 
     def reenter(self) -> Move:
         """Leave and enter the source state again even where the target lies inside it."""
-        return Move(self.target, self.patch, self.operations, True, self.input)  # noqa: FBT003
+        made = self._copy()
+        made.reentering = True
+        return made
 
     def with_input(self, value: Any) -> Move:
         """Give the target state an input, which its own functions see."""
-        return Move(self.target, self.patch, self.operations, self.reentering, value)
+        made = self._copy()
+        made.input = value
+        return made
 
     def _also(self, operation: Operation) -> Move:
-        return Move(self.target, self.patch, (*self.operations, operation), self.reentering, self.input)
+        made = self._copy()
+        made.operations = (*self.operations, operation)
+        return made
+
+    def _copy(self) -> RichMove:
+        made = RichMove(self.target, self.patch)
+        made.operations = self.operations
+        made.reentering = self.reentering
+        made.input = self.input
+        return made
 
     def __repr__(self) -> str:
-        head = "stay" if self.target is None else f"goto({self.target!r})"
+        head = "stay()" if self.target is None else f"goto({self.target!r})"
         fields = f".set({dict(self.patch)!r})" if self.patch else ""
-        head = head if self.target is not None else "stay()"
         return head + fields + "".join(f".{operation.name}(...)" for operation in self.operations)
+
+
+class RichMove(Move):
+    """A move with effects, re-entry or an input for its target."""
+
+    __slots__ = ("input", "operations", "reentering")
+
+    operations: tuple[Operation, ...]  # type: ignore[misc]  # pyright: ignore[reportIncompatibleVariableOverride]  # a constant of the base, a slot here
+    reentering: bool  # type: ignore[misc]  # pyright: ignore[reportIncompatibleVariableOverride]
+    input: Any  # type: ignore[misc]  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
 def goto(target: str | Iterable[str], /, **fields: Any) -> Move:

@@ -57,7 +57,9 @@ def _find_in(annotation: Any, path: str, seen: set[Any]) -> str | None:
         if twin is not None:
             names = [_name(argument) for argument in arguments] or ["Any"]
             shown = twin.format(*(names + ["Any", "Any"]))
-            return f"field {path} is declared as {_name(annotation)}, which can be changed in place; declare it as {shown}"
+            return (
+                f"field {path} is declared as {_name(annotation)}, which can be changed in place; declare it as {shown}"
+            )
         if base not in seen and _fields(base):
             seen.add(base)
             frozen = _is_frozen(base)

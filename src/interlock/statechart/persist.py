@@ -161,7 +161,9 @@ class _Loader:
         data = dict(cast("Mapping[str, Any]", data))
         if data.get("format") != FORMAT or isinstance(data.get("format"), bool):
             raise self.bad(
-                "format", f"is {data.get('format')!r}; this version of the library reads format {FORMAT}", "unsupported-format"
+                "format",
+                f"is {data.get('format')!r}; this version of the library reads format {FORMAT}",
+                "unsupported-format",
             )
         if data.get("machine") != machine.id:
             raise self.bad(
@@ -215,13 +217,17 @@ class _Loader:
         except Exception as error:
             raise self.bad("version", f"migrate raised {type(error).__name__}: {error}", "version-mismatch") from error
         if not isinstance(cast("Any", made), Mapping):
-            raise self.bad("version", f"migrate returned {type(made).__name__}, expected the changed dump", "version-mismatch")
+            raise self.bad(
+                "version", f"migrate returned {type(made).__name__}, expected the changed dump", "version-mismatch"
+            )
         return {**made, "machine": machine.id, "version": machine.version}
 
     def node(self, name: Any, field: str) -> Node:
         found = self.table.by_id.get(name) if isinstance(name, str) else None
         if found is None:
-            raise self.bad(field, f"there is no state {name!r} in this machine. {did_you_mean(str(name), self.table.by_id)}")
+            raise self.bad(
+                field, f"there is no state {name!r} in this machine. {did_you_mean(str(name), self.table.by_id)}"
+            )
         return found
 
     def configuration(self, data: dict[str, Any], *, active: bool) -> Configuration:
@@ -275,7 +281,9 @@ class _Loader:
                 raise self.bad("history", f"{name!r} is no history state with a list of state ids")
             record = tuple(self.node(item, "history") for item in cast("list[Any]", items))
             parent = node.parent
-            if parent is None or not all(parent.contains(item) and item is not parent and item.kind != HISTORY for item in record):
+            if parent is None or not all(
+                parent.contains(item) and item is not parent and item.kind != HISTORY for item in record
+            ):
                 raise self.bad("history", f"{name!r} remembers states outside its parent")
             found[node] = record
         return FrozenDict(found)
@@ -325,8 +333,10 @@ class _Loader:
             name, src = item["id"], item.get("src")
             where = f"children[{name!r}]"
             if not isinstance(src, str) or src not in self.machine.sources:
-                raise self.bad(where, f"src {src!r} is no source of this machine. {did_you_mean(str(src), self.machine.sources)}")
-            state = invocation = None
+                raise self.bad(
+                    where, f"src {src!r} is no source of this machine. {did_you_mean(str(src), self.machine.sources)}"
+                )
+            invocation = None
             if "state" in item:
                 state = self.node(item["state"], where)
                 invocation = next((one for one in state.invocations if one.id == name), None)
@@ -345,7 +355,7 @@ class _Loader:
             for record in cast("list[Any]", saved):
                 records = records.append(self.json(record, where))
             found[name] = Child(
-                name, item["seq"], src, self.json(item.get("input"), where), state, invocation, records, snapshot
+                name, item["seq"], src, self.json(item.get("input"), where), invocation, records, snapshot
             )
         return FrozenDict(found)
 
@@ -376,7 +386,12 @@ class _Loader:
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value and abs(value) != float("inf")  # noqa: PLR0124
+    return (
+        isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and value == value
+        and abs(value) != float("inf")
+    )
 
 
 def _legal(leaves: tuple[Node, ...], root: Node) -> bool:

@@ -32,9 +32,8 @@ def selected(snapshot: Snapshot[Any], event: Any) -> tuple[Taken, ...]:
     if configuration.inert:
         return ()
     # No machine: nothing is started and nothing is sent by asking.
-    working = Working(
-        _Asking(configuration.table), configuration, snapshot.context, snapshot.rest, at=None, effects=[], budget=Budget()  # type: ignore[arg-type]
-    )
+    asking: Any = _Asking(configuration.table)
+    working = Working(asking, configuration, snapshot.context, snapshot.rest, None, [], Budget())
     return tuple(
         Taken(candidate.node.id, candidate.definition, move, candidate.bare)
         for candidate, move in select(working, as_event(event))
@@ -147,7 +146,9 @@ def owed(snapshot: Snapshot[Any]) -> Owed:
                         inner,
                     )
                 )
-        timers.extend(OwedTimer(address, item.id, item.seq, item.due, item.delay) for item in inner.rest.timers.values())
+        timers.extend(
+            OwedTimer(address, item.id, item.seq, item.due, item.delay) for item in inner.rest.timers.values()
+        )
     timers.sort(key=lambda item: (item.due, len(item.address), item.seq))
     return Owed(tuple(invocations), tuple(timers))
 

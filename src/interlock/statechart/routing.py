@@ -13,7 +13,7 @@ from interlock.errors import InvalidMoveError
 from interlock.statechart.chart import COMPOUND, FINAL, HISTORY, PARALLEL, Plan, Route
 
 if TYPE_CHECKING:
-    from interlock.statechart.chart import Candidate, Configuration, Node
+    from interlock.statechart.chart import Configuration, Node
 
 __all__ = ["complete", "domain_of", "effective_targets", "exits_of", "make_route", "plan_for", "resolve_conflicts"]
 
@@ -72,9 +72,7 @@ def domain_of(
     return domain, False
 
 
-def effective_targets(
-    targets: Sequence[Node], recall: Callable[[Node], tuple[Node, ...] | None]
-) -> tuple[Node, ...]:
+def effective_targets(targets: Sequence[Node], recall: Callable[[Node], tuple[Node, ...] | None]) -> tuple[Node, ...]:
     """Replace history states by what they stand for: the record, else the declared default, else the parent's own."""
     found: list[Node] = []
     for target in targets:

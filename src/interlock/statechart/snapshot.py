@@ -10,7 +10,7 @@ from interlock.statechart.frozen import EMPTY
 from interlock.statechart.moves import UNSET
 
 if TYPE_CHECKING:
-    from interlock.statechart.chart import Configuration, Node, Table
+    from interlock.statechart.chart import Configuration, Invocation, Node, Table
 
 __all__ = ["At", "Child", "Records", "Rest", "Snapshot", "Timer"]
 
@@ -26,7 +26,7 @@ class Records:
     def __init__(self, before: Records | None = None, value: Any = None) -> None:
         self._before = before
         self._value = value
-        self._length = 0 if before is None else before._length + 1
+        self._length: int = 0 if before is None else len(before) + 1
 
     def append(self, value: Any) -> Records:
         """Return these records with one more."""
@@ -38,7 +38,7 @@ class Records:
         while here._before is not None:
             found.append(here._value)
             here = here._before
-        return reversed(found)
+        return iter(found[::-1])
 
     def __len__(self) -> int:
         return self._length
@@ -64,16 +64,15 @@ NO_RECORDS = Records()
 class Child:
     """A running child: an invocation of a state, or a spawned one. ``snapshot`` is set where the source is a machine."""
 
-    __slots__ = ("id", "input", "invocation", "records", "seq", "snapshot", "src", "state")
+    __slots__ = ("id", "input", "invocation", "records", "seq", "snapshot", "src")
 
     def __init__(
         self,
-        id: str,  # noqa: A002
+        id: str,
         seq: int,
         src: str,
-        input: Any,  # noqa: A002
-        state: Node | None = None,
-        invocation: Any = None,
+        input: Any,
+        invocation: Invocation | None = None,
         records: Records = NO_RECORDS,
         snapshot: Snapshot[Any] | None = None,
     ) -> None:
@@ -81,7 +80,6 @@ class Child:
         self.seq = seq
         self.src = src
         self.input = input
-        self.state = state
         self.invocation = invocation
         self.records = records
         self.snapshot = snapshot
@@ -90,6 +88,11 @@ class Child:
     def key(self) -> str:
         """``id#seq``: which of the children that had this id."""
         return f"{self.id}#{self.seq}"
+
+    @property
+    def state(self) -> Node | None:
+        """The state that invokes it; None for a spawned child."""
+        return None if self.invocation is None else self.invocation.node
 
     @property
     def status(self) -> Status:
@@ -103,7 +106,6 @@ class Child:
             self.seq,
             self.src,
             self.input,
-            self.state,
             self.invocation,
             self.records if records is None else records,
             self.snapshot if snapshot is None else snapshot,
@@ -112,13 +114,13 @@ class Child:
     def __eq__(self, other: object) -> bool:
         return self is other or (
             isinstance(other, Child)
-            and (self.id, self.seq, self.src, self.state, self.invocation) == (other.id, other.seq, other.src, other.state, other.invocation)
+            and (self.id, self.seq, self.src, self.invocation) == (other.id, other.seq, other.src, other.invocation)
             and self.input == other.input
             and self.records == other.records
             and self.snapshot == other.snapshot
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]  # holds mappings
 
     def __repr__(self) -> str:
         return f"Child({self.key!r}, src={self.src!r})"
@@ -129,7 +131,7 @@ class Timer:
 
     __slots__ = ("delay", "due", "event", "id", "seq", "to")
 
-    def __init__(self, id: str, seq: int, delay: float, due: float, event: Any = None, to: str | None = None) -> None:  # noqa: A002
+    def __init__(self, id: str, seq: int, delay: float, due: float, event: Any = None, to: str | None = None) -> None:
         self.id = id
         self.seq = seq
         self.delay = delay
@@ -149,7 +151,7 @@ class Timer:
             == (other.id, other.seq, other.delay, other.due, other.to, other.event)
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]  # holds mappings
 
     def __repr__(self) -> str:
         return f"Timer({self.key!r}, due={self.due!r})"
@@ -187,7 +189,7 @@ class Rest:
             isinstance(other, Rest) and all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]  # holds mappings
 
 
 NOTHING: Mapping[Any, Any] = EMPTY
@@ -343,7 +345,7 @@ class Snapshot(Draft, Generic[C_co]):
             and bool(self.context == cast("Any", other).context)
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]  # holds mappings
 
     def __copy__(self) -> Snapshot[C_co]:
         return self
@@ -352,7 +354,9 @@ class Snapshot(Draft, Generic[C_co]):
         return self
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a snapshot holds its machine's functions; save snapshot.dump() and use machine.load() instead of pickle")
+        raise TypeError(
+            "a snapshot holds its machine's functions; save snapshot.dump() and use machine.load() instead of pickle"
+        )
 
     def __repr__(self) -> str:
         return f"<snapshot of {self.machine_id!r}: {self.status}, {', '.join(leaf.path for leaf in self.configuration.leaves)}>"
@@ -370,7 +374,7 @@ class At:
 
     __slots__ = ("_children", "_configuration", "event", "input")
 
-    def __init__(self, configuration: Configuration, event: Any, input: Any, children: Mapping[str, Child]) -> None:  # noqa: A002
+    def __init__(self, configuration: Configuration, event: Any, input: Any, children: Mapping[str, Child]) -> None:
         self._configuration = configuration
         self._children = children
         self.event = event

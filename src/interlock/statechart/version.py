@@ -23,15 +23,16 @@ def structural_version(table: Table, sources: Mapping[str, Any]) -> str:
     function into a machine, gives another one.
     """
     digest = hashlib.sha256()
-    for node in table.nodes:
-        digest.update(json.dumps(_node(node), sort_keys=True).encode())
+    digest.update(json.dumps([_node(node) for node in table.nodes]).encode())
     fields = table.context.fields
     digest.update(
         json.dumps(
             {
                 "context": table.context.name,
                 "fields": sorted((name, str(kind)) for name, kind in fields.items()) if fields is not None else None,
-                "delays": sorted((name, delay if isinstance(delay, (int, float)) else "?") for name, delay in table.delays.items()),
+                "delays": sorted(
+                    (name, delay if isinstance(delay, (int, float)) else "?") for name, delay in table.delays.items()
+                ),
                 "sources": sorted((name, getattr(source, "version", None) or "") for name, source in sources.items()),
             },
             sort_keys=True,
@@ -61,7 +62,14 @@ def _node(node: Node) -> list[Any]:
         found.append(["timeout", definition.timeout])
     for invocation in definition.invoke:
         found.append(
-            ["invoke", invocation.src, invocation.id, invocation.timeout, _transitions(invocation.on_done), _transitions(invocation.on_error)]
+            [
+                "invoke",
+                invocation.src,
+                invocation.id,
+                invocation.timeout,
+                _transitions(invocation.on_done),
+                _transitions(invocation.on_error),
+            ]
         )
     if definition.output is not UNSET:
         found.append("output")
@@ -69,4 +77,7 @@ def _node(node: Node) -> list[Any]:
 
 
 def _transitions(transitions: Iterable[Transition]) -> list[Any]:
-    return [[item.event, item.targets, item.reenter, item.handler is not None, item.guard is not None] for item in transitions]
+    return [
+        [item.event, item.targets, item.reenter, item.handler is not None, item.guard is not None]
+        for item in transitions
+    ]

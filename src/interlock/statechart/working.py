@@ -6,10 +6,9 @@ rest. Mappings are copied before their first change, so that the snapshot that t
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
-from datetime import timedelta
 from dataclasses import is_dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
@@ -31,18 +30,22 @@ from interlock.statechart.effects import Cancel, Effect, Emit, Log, Schedule, Se
 from interlock.statechart.events import InternalEvent, as_event
 from interlock.statechart.frozen import freeze
 from interlock.statechart.moves import Move, Operation
-from interlock.statechart.snapshot import NO_RECORDS, At, Child, Rest, Snapshot, Timer, input_of, snapshot_of
+from interlock.statechart.snapshot import At, Child, Rest, Snapshot, Status, Timer, input_of, snapshot_of
 
 if TYPE_CHECKING:
     from interlock.statechart.chart import Candidate, Configuration, Invocation, Node, NodeTimer
     from interlock.statechart.machine import Machine
 
-__all__ = ["Budget", "Working"]
+__all__ = ["Budget", "Trace", "Working"]
 
 MAX_MICROSTEPS = 1000
 """Microsteps in one step of the whole tree; more is taken for an endless loop (XState's number)."""
 
 _REMEMBERED = 64
+_NO_KIDS: Mapping[str, Any] = {}
+
+Trace = list[tuple[Snapshot[Any], tuple[Effect, ...]]]
+"""Snapshot and effects so far, after each microstep of the root."""
 
 
 class Budget:
@@ -53,7 +56,7 @@ class Budget:
     def __init__(self, limit: int = MAX_MICROSTEPS) -> None:
         self.count = 0
         self.limit = limit
-        self.recent: deque[str] = deque(maxlen=_REMEMBERED)
+        self.recent: list[str] = []
 
     def spend(self, working: Working, event: Any) -> None:
         """Count one microstep; raises :class:`EndlessLoopError` when there were too many."""
@@ -62,7 +65,7 @@ class Budget:
             where = ", ".join(leaf.path or working.machine.id for leaf in working.configuration.leaves)
             self.recent.append(where if not working.address else f"{'/'.join(working.address)}: {where}")
             if self.count > self.limit:
-                cycle = _cycle(list(self.recent))
+                cycle = _cycle(self.recent)
                 raise EndlessLoopError(
                     f"the machine did not come to rest within {self.limit} microsteps; it goes round "
                     f"{' -> '.join([*cycle, cycle[0]])}. Give one of these transitions a guard that turns false",
@@ -116,18 +119,17 @@ class Working:
         configuration: Configuration,
         context: Any,
         rest: Rest,
-        *,
         at: float | None,
         effects: list[Effect],
         budget: Budget,
         address: tuple[str, ...] = (),
-        trace: list[tuple[Snapshot[Any], tuple[Effect, ...]]] | None = None,
+        trace: Trace | None = None,
     ) -> None:
         self.machine = machine
         self.table = machine.table
         self.configuration = configuration
         self.context = context
-        self.status = rest.status
+        self.status: Status = rest.status
         self.seq = rest.seq
         self.children: Mapping[str, Child] = rest.children
         self.timers: Mapping[str, Timer] = rest.timers
@@ -136,18 +138,42 @@ class Working:
         self.results = rest.results
         self.output = rest.output
         self.error = rest.error
-        self.children_owned = False
-        self.timers_owned = False
+        self.children_owned = self.timers_owned = False
         self.at = at
         self.effects = effects
         self.budget = budget
         self.address = address
-        self.queue: deque[Any] = deque()
+        self.parent_key: str | None = None
+        self.queue: list[Any] = []
         self.started: list[Child] = []
-        # (to, event) in the order of sending: "@parent" or a child's id and seq
+        # (to, event) in the order of sending: "@parent", or the key of a child
         self.mail: list[tuple[str, Any]] = []
-        self.kids: dict[str, Working] = {}
+        self.kids: Mapping[str, Working] = _NO_KIDS
         self.trace = trace
+
+    def adopt(self, child: Child, kid: Working) -> None:
+        """Keep the child machine that this step works on."""
+        kid.parent_key = child.key
+        self.kids = {**self.kids, child.id: kid}
+
+    def disown(self, child_id: str) -> Working | None:
+        """Forget the child machine that this step works on."""
+        kid = self.kids.get(child_id)
+        if kid is not None:
+            self.kids = {key: value for key, value in self.kids.items() if key != child_id}
+        return kid
+
+    def same_rest(self, rest: Rest) -> bool:
+        """Whether nothing but configuration and context can have changed since ``rest``."""
+        return (
+            self.children is rest.children
+            and self.timers is rest.timers
+            and self.history is rest.history
+            and self.inputs is rest.inputs
+            and self.results is rest.results
+            and self.status == rest.status
+            and self.seq == rest.seq
+        )
 
     def freeze(self) -> Snapshot[Any]:
         """Return the snapshot as it stands."""
@@ -164,8 +190,9 @@ class Working:
             Rest(
                 self.status,
                 self.seq,
-                children,
-                self.timers,
+                # Rebuilt where changed: a mapping that has shrunk keeps its size.
+                {key: child for key, child in children.items()} if self.children_owned else children,
+                {key: timer for key, timer in self.timers.items()} if self.timers_owned else self.timers,
                 self.history,
                 self.inputs,
                 self.results,
@@ -224,11 +251,22 @@ class Working:
             return move
         hint = "return None where the event is not legal, and goto(...) or stay(...) where it is"
         if move is False:
-            hint = "False does not mean 'not legal': " + hint + " (`cond and goto(...)` gives False; write `goto(...) if cond else None`)"
+            hint = (
+                "False does not mean 'not legal': "
+                + hint
+                + " (`cond and goto(...)` gives False; write `goto(...) if cond else None`)"
+            )
         elif isinstance(move, (str, Mapping)):
-            hint = f"{hint}: goto({move!r}) if that is a target" if isinstance(move, str) else f"{hint}; fields go into stay(...)"
+            hint = (
+                f"{hint}: goto({move!r}) if that is a target"
+                if isinstance(move, str)
+                else f"{hint}; fields go into stay(...)"
+            )
         raise self.refuse(
-            "invalid-handler-result", f"{name_of(function)} returned {_short(move)} ({type(move).__name__}); {hint}", node, event
+            "invalid-handler-result",
+            f"{name_of(function)} returned {_short(move)} ({type(move).__name__}); {hint}",
+            node,
+            event,
         )
 
     # -- changing the value ----------------------------------------------------------------------------------------
@@ -321,7 +359,9 @@ class Working:
         try:
             return as_event(payload)
         except InputError as error:
-            raise self.refuse(error.code if error.code == "reserved-event" else "invalid-event", error.message, node, event) from error
+            raise self.refuse(
+                error.code if error.code == "reserved-event" else "invalid-event", error.message, node, event
+            ) from error
 
     def send(self, operation: Operation, node: Node, event: Any, seen: Mapping[str, Child]) -> None:
         """Send an event to a child or the parent, now or later."""
@@ -387,7 +427,10 @@ class Working:
         if isinstance(delay, str):
             if delay not in self.table.delays:
                 raise self.refuse(
-                    "invalid-delay", f"there is no delay {delay!r}. {did_you_mean(delay, self.table.delays)}", node, event
+                    "invalid-delay",
+                    f"there is no delay {delay!r}. {did_you_mean(delay, self.table.delays)}",
+                    node,
+                    event,
                 )
             delay = self.table.delays[delay]
             if callable(delay) or isinstance(delay, WithAt):
@@ -396,7 +439,9 @@ class Working:
             delay = delay.total_seconds()
         if isinstance(delay, (int, float)) and delay.__class__ is not bool and 0 <= delay < float("inf"):
             return delay
-        raise self.refuse("invalid-delay", f"delay {given!r} is {_short(delay)}; a delay is 0 or more seconds", node, event)
+        raise self.refuse(
+            "invalid-delay", f"delay {given!r} is {_short(delay)}; a delay is 0 or more seconds", node, event
+        )
 
     def now(self, timer_id: str, node: Node, event: Any) -> float:
         """Return the time of this step."""
@@ -425,11 +470,16 @@ class Working:
         src = operation.to or ""
         if src not in self.machine.sources:
             raise self.refuse(
-                "unknown-source", f"spawn names the source {src!r}. {did_you_mean(src, self.machine.sources)}", node, event
+                "unknown-source",
+                f"spawn names the source {src!r}. {did_you_mean(src, self.machine.sources)}",
+                node,
+                event,
             )
         child_id = operation.id if operation.id is not None else f"{src}:{self.seq + 1}"
         if any(character in child_id for character in "#/") or not child_id or child_id[0] == "@":
-            raise self.refuse("invalid-event", f"{child_id!r} cannot be a child's id: no '#', '/' or leading '@'", node, event)
+            raise self.refuse(
+                "invalid-event", f"{child_id!r} cannot be a child's id: no '#', '/' or leading '@'", node, event
+            )
         self.add_child(child_id, src, operation.payload, node, None, event)
 
     def invoke(self, invocation: Invocation, node: Node, event: Any) -> None:
@@ -445,10 +495,13 @@ class Working:
         """Add a child and say so."""
         if child_id in self.children:
             raise self.refuse(
-                "duplicate-child", f"a child with the id {child_id!r} is running; stop it first or choose another id", node, event
+                "duplicate-child",
+                f"a child with the id {child_id!r} is running; stop it first or choose another id",
+                node,
+                event,
             )
         value = self.json(value, f"input of {child_id}", node, event)
-        child = Child(child_id, self.number(), src, value, node if invocation is not None else None, invocation, NO_RECORDS)
+        child = Child(child_id, self.number(), src, value, invocation)
         self.own_children()[child_id] = child
         self.started.append(child)
         if not self.machine.is_machine(src):
@@ -461,7 +514,7 @@ class Working:
         if self.machine.is_machine(child.src):
             if child.id in self.kids and self.kids[child.id].parent_key != child.key:
                 return  # stopped before, and its id is another's by now
-            kid = self.kids.pop(child.id, None)
+            kid = self.disown(child.id)
             inner = kid.freeze() if kid is not None and kid.parent_key == child.key else child.snapshot
             if inner is not None:
                 self.abandon(child, inner, (*self.address, child.key))
@@ -475,14 +528,7 @@ class Working:
             if machine.is_machine(below.src):
                 if below.snapshot is not None:
                     nested = Working(
-                        machine,
-                        inner.configuration,
-                        None,
-                        inner.rest,
-                        at=self.at,
-                        effects=self.effects,
-                        budget=self.budget,
-                        address=address,
+                        machine, inner.configuration, None, inner.rest, self.at, self.effects, self.budget, address
                     )
                     nested.abandon(below, below.snapshot, (*address, below.key))
             else:
@@ -496,4 +542,4 @@ def _short(value: Any) -> str:
         text = repr(value)
     except Exception:  # noqa: BLE001  # a broken repr must not hide the error that is being reported
         return "an object"
-    return text if len(text) <= 120 else text[:117] + "..."  # noqa: PLR2004
+    return text if len(text) <= 120 else text[:117] + "..."

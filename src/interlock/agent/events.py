@@ -1,0 +1,156 @@
+"""Events are classes: a frozen pydantic model each, whose docstring is what a model reads.
+
+>>> class Ask(Event):
+...     '''Ask one yes/no question.'''
+...
+...     question: str
+>>> Ask(question="Is it alive?").type
+'Ask'
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable
+from typing import ClassVar, Literal, TypeAlias, Unpack, cast
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, ModelWrapValidatorHandler, model_serializer, model_validator
+from pydantic.fields import FieldInfo
+
+from interlock.errors import DefinitionError
+from interlock.statechart import Event as MappingEvent
+from interlock.statechart import InternalEvent
+from interlock.statechart.mutability import find_mutable
+
+__all__ = ["Actor", "AnyEvent", "Event", "check_event_class"]
+
+Actor: TypeAlias = Literal["human"]
+"""Who alone may send an event; no model is ever offered what only a person may send."""
+
+
+class Event(BaseModel, frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True):
+    """Base of all events. Subclasses declare the payload as fields; class keywords say the rest.
+
+    ``type`` names the event (the class name, if not given; dots make name spaces: ``"todo.add"``), ``actor="human"``
+    reserves it for people. As data an event is flat: its fields beside its type.
+    """
+
+    type: ClassVar[str] = "Event"
+    actor: ClassVar[Actor | None] = None
+
+    def __init_subclass__(
+        cls,
+        *,
+        type: str | None = None,
+        actor: Actor | Literal["inherit"] | None = "inherit",
+        **config: Unpack[ConfigDict],
+    ) -> None:
+        super().__init_subclass__(**config)
+        _check_names(cls)
+        cls.type = _checked_type(cls, type)
+        if actor != "inherit":
+            cls.actor = _checked_actor(cls, actor)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_keywords: object) -> None:
+        check_event_class(cls)
+
+    @model_serializer(mode="wrap")
+    def _write_flat(self, fields: Callable[[Event], dict[str, object]]) -> dict[str, object]:
+        return {"type": self.type, **fields(self)}
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _read_flat(cls, given: object, fields: ModelWrapValidatorHandler[Event]) -> Event:
+        if isinstance(given, dict) and "type" in given:
+            payload = dict(cast("dict[str, object]", given))
+            named = payload.pop("type")
+            if named != cls.type:
+                raise ValueError(f"this is an event of type {named!r}, not {cls.type!r}")
+            return fields(payload)
+        return fields(given)
+
+
+AnyEvent: TypeAlias = Event | MappingEvent | InternalEvent
+"""What a handler of ``"*"`` may get: a declared event, an undeclared one as a mapping, or one of the engine's own."""
+
+
+def check_event_class(event: type[Event]) -> None:
+    """Refuse a class whose events could be changed in place, or would not come back from JSON as they were.
+
+    Called when the class is made and, for classes that name types which did not exist then, once more by setup.
+    """
+    config = event.model_config
+    if not config.get("frozen") or config.get("extra") == "allow":
+        raise _refused(event, "events are frozen and hold nothing undeclared: leave out frozen=False and extra='allow'")
+    if event.__private_attributes__:
+        raise _refused(event, f"the private attribute {_first(event.__private_attributes__)!r} would not be saved; make it a field")
+    if event.model_computed_fields:
+        raise _refused(event, f"the computed field {_first(event.model_computed_fields)!r} is no payload; make it a property")
+    for name, field in event.model_fields.items():
+        if "type" in _aliases(field):
+            raise _refused(event, f"field {name!r} is called 'type' in JSON, where the event's own type stands; rename it")
+    found = find_mutable(event)
+    if found is not None:
+        raise _refused(event, found)
+
+
+def _check_names(event: type[Event]) -> None:
+    for name in _declared_names(event):
+        if name == "type":
+            advice = f"the type is given beside the base class: `class {event.__name__}(Event, type=\"...\")`"
+        elif name == "actor":
+            advice = f"who may send it is given beside the base class: `class {event.__name__}(Event, actor=\"human\")`"
+        elif name != "model_config" and name in _OWN:
+            advice = f"rename it; to keep the name in JSON: `{name}_: ... = Field(alias={name!r})`"
+        else:
+            continue
+        raise _refused(event, f"the field name {name!r} would hide what every event has under that name; {advice}")
+
+
+def _declared_names(event: type[Event]) -> Iterable[str]:
+    """Return the names that the class body annotates or assigns, methods excepted where they override nothing of ours."""
+    if sys.version_info >= (3, 14):
+        from annotationlib import Format, get_annotations  # noqa: PLC0415  # not there before
+
+        annotated = get_annotations(event, format=Format.STRING)
+    else:
+        annotated = inspect.get_annotations(event)
+    assigned = {name for name in ("type", "actor") if name in event.__dict__}
+    return [*annotated, *sorted(assigned - annotated.keys())]
+
+
+def _checked_type(event: type[Event], given: str | None) -> str:
+    kind = event.__name__ if given is None else given
+    if not isinstance(kind, str) or not kind or "*" in kind:
+        raise _refused(event, f"{given!r} is no event type: use a non-empty text without '*'")
+    if kind.startswith(("@", "agent.")):
+        raise DefinitionError(
+            f"event class {event.__name__}: types that begin with '@' or 'agent.' are the library's own, {kind!r} is reserved",
+            code="reserved-event",
+        )
+    return kind
+
+
+def _checked_actor(event: type[Event], given: object) -> Actor | None:
+    if given is None or given == "human":
+        return given
+    raise _refused(event, f"actor={given!r}: the only actor that an event can be reserved for is \"human\"")
+
+
+def _aliases(field: FieldInfo) -> list[object]:
+    validation = field.validation_alias
+    choices = validation.choices if isinstance(validation, AliasChoices) else [validation]
+    return [field.alias, field.serialization_alias, *choices]
+
+
+def _first(names: Iterable[str]) -> str:
+    return next(iter(names))
+
+
+def _refused(event: type[Event], message: str) -> DefinitionError:
+    return DefinitionError(f"event class {event.__name__}: {message}", code="invalid-event-class")
+
+
+_OWN = frozenset(dir(Event))

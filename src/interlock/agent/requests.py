@@ -1,0 +1,126 @@
+"""What is asked of a model, as plain data: it can be printed, stored, and sent to another process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias, cast
+
+from interlock.agent.descriptors import EventDescriptor
+from interlock.agent.events import Event
+
+__all__ = ["DecisionAttempt", "DecisionRequest", "Failure", "JsonObject"]
+
+JsonObject: TypeAlias = Mapping[str, object]
+"""A JSON object; what is inside is nobody's business here."""
+
+Failure: TypeAlias = Literal["unknown-event", "invalid-payload", "rejected-by-guard", "moved-on"]
+"""Why a choice was not taken, in the order in which it is judged.
+
+``moved-on`` is no fault of the model: while it thought, something else made its choice illegal.
+"""
+
+_FAILURES: tuple[Failure, ...] = ("unknown-event", "invalid-payload", "rejected-by-guard", "moved-on")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionAttempt:
+    """A choice that was refused, and why. Stored as a record on its invocation; the next call gets to see it."""
+
+    failure: Failure
+    reason: str
+    event: JsonObject | None = None
+    """What the model picked, as JSON; None where it cannot be written as JSON."""
+    model_reason: str | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether this attempt uses up one of the model's retries."""
+        return self.failure != "moved-on"
+
+    def to_json(self) -> dict[str, object]:
+        """Return this as JSON data."""
+        return {
+            "failure": self.failure,
+            "reason": self.reason,
+            "event": None if self.event is None else dict(self.event),
+            "model_reason": self.model_reason,
+        }
+
+    @classmethod
+    def from_json(cls, data: JsonObject) -> DecisionAttempt:
+        """Return what :meth:`to_json` wrote; raises KeyError or ValueError for anything else."""
+        failure, reason, event, said = (data[name] for name in ("failure", "reason", "event", "model_reason"))
+        if failure not in _FAILURES:
+            raise ValueError(f"failure is {failure!r}, not one of {', '.join(_FAILURES)}")
+        if not isinstance(reason, str) or not isinstance(said, str | None):
+            raise ValueError("reason must be a text, model_reason a text or null")
+        if not isinstance(event, Mapping | None):
+            raise ValueError(f"event must be an object or null, not {type(event).__name__}")
+        return cls(
+            failure=cast("Failure", failure),
+            reason=reason,
+            event=cast("JsonObject | None", event),
+            model_reason=said,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionRequest:
+    """The question which of ``events`` shall happen now. Whoever answers picks exactly one."""
+
+    id: str
+    """Names this decision and no other, before and after a restart."""
+    events: tuple[EventDescriptor, ...]
+    """What may be picked now; never empty, in an order that stays."""
+    kind: Literal["decision"] = "decision"
+    src: str = "agent.decide"
+    name: str | None = None
+    model: str | None = None
+    system: str | None = None
+    prompt: str | None = None
+    messages: tuple[JsonObject, ...] = ()
+    attempts: tuple[DecisionAttempt, ...] = ()
+    """The choices refused so far, oldest first."""
+    withheld: tuple[str, ...] = ()
+    """Types that the decision allows and the machine knows, but whose transition is not legal now; not for the model."""
+    max_retries: int = 2
+    temperature: float | None = None
+    max_output_tokens: int | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    seed: int | None = None
+    stop_sequences: tuple[str, ...] = ()
+    metadata: JsonObject = field(default_factory=dict[str, object])
+
+    def with_attempts(self, attempts: tuple[DecisionAttempt, ...]) -> DecisionRequest:
+        """Return this request as it is asked after these refused choices."""
+        return replace(self, attempts=attempts)
+
+    def to_json(self) -> dict[str, object]:
+        """Return this as JSON data."""
+        return {
+            "kind": self.kind,
+            "id": self.id,
+            "src": self.src,
+            "name": self.name,
+            "model": self.model,
+            "system": self.system,
+            "prompt": self.prompt,
+            "messages": [dict(message) for message in self.messages],
+            "events": [event.to_json() for event in self.events],
+            "attempts": [attempt.to_json() for attempt in self.attempts],
+            "withheld": list(self.withheld),
+            "max_retries": self.max_retries,
+            "temperature": self.temperature,
+            "max_output_tokens": self.max_output_tokens,
+            "top_p": self.top_p,
+            "top_k": self.top_k,
+            "seed": self.seed,
+            "stop_sequences": list(self.stop_sequences),
+            "metadata": dict(self.metadata),
+        }
+
+    def event_classes(self) -> dict[str, type[Event]]:
+        """Return the classes of the offered events by type: of those that know theirs (see :class:`EventDescriptor`)."""
+        return {event.type: event.event_class for event in self.events if event.event_class is not None}

@@ -1,0 +1,68 @@
+"""How a run ends: with an output, waiting for somebody, or failed. Exactly one of these three, as frozen data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Generic, Literal, TypeAlias, TypeVar
+
+from interlock.errors import ErrorInfo
+from interlock.run.usage import RunUsage
+from interlock.statechart import OwedTimer, Snapshot
+
+__all__ = ["Cause", "Done", "Failed", "Idle", "Result"]
+
+O_co = TypeVar("O_co", covariant=True)
+C_co = TypeVar("C_co", covariant=True)
+
+Cause: TypeAlias = Literal["aborted", "max-model-calls", "decision-exhausted", "machine", "stopped", "journal"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done(Generic[O_co, C_co]):
+    """The machine has ended and put out ``output``.
+
+    ``ignored`` is the event that was given to the run and that nothing was waiting for; None if it was taken.
+    """
+
+    output: O_co
+    snapshot: Snapshot[C_co]
+    usage: RunUsage = field(default_factory=RunUsage)
+    ignored: object = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idle(Generic[C_co]):
+    """Nothing is left that the run could do by itself: somebody has to send an event, or time has to pass.
+
+    Keep ``snapshot.to_json()``; ``run_agent(machine, snapshot=..., event=...)`` goes on from it in any process.
+    ``snapshot.accepted_events()`` names what is waited for, ``timers`` what becomes due, earliest first (only with
+    ``timers="return"``: a run that waits for its timers does not settle before them).
+    ``ignored`` is the event that was given to the run and that nothing was waiting for; None if it was taken.
+    """
+
+    snapshot: Snapshot[C_co]
+    timers: tuple[OwedTimer, ...] = ()
+    usage: RunUsage = field(default_factory=RunUsage)
+    ignored: object = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed(Generic[C_co]):
+    """The run could not go on.
+
+    ``cause`` says why in one word; ``error`` is the failure as data, and ``exception`` the exception that it was made
+    from, if that was raised in this run. ``snapshot`` is the last good one: where the machine itself has failed its
+    status is ``"error"``; where one of its functions raised it is the snapshot before that step, and a run of the
+    repaired machine goes on from it. It is None only where the machine could not even start.
+    """
+
+    cause: Cause
+    error: ErrorInfo
+    snapshot: Snapshot[C_co] | None
+    exception: BaseException | None = field(default=None, compare=False)
+    usage: RunUsage = field(default_factory=RunUsage)
+    ignored: object = None
+
+
+Result: TypeAlias = "Done[O_co, C_co] | Idle[C_co] | Failed[C_co]"
+"""What ``run_agent`` returns; take it apart with ``match``."""

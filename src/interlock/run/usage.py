@@ -1,0 +1,59 @@
+"""What a run has spent: model calls, counted before they are made, and tokens, as far as they are reported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+from interlock.agent.contract import Usage
+from interlock.errors import ModelCallLimitError
+
+__all__ = ["Budget", "RunUsage"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunUsage:
+    """What the model calls of one run consumed. A field stays None until some call reports it.
+
+    ``model_calls`` counts every call that was made, retries included, whatever came of it.
+    """
+
+    model_calls: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    total_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cached_input_tokens: int | None = None
+
+    def plus(self, usage: Usage) -> RunUsage:
+        """Return this with what one call reports added."""
+        sums = {
+            field.name: (getattr(self, field.name) or 0) + reported
+            for field in fields(usage)
+            if (reported := getattr(usage, field.name)) is not None
+        }
+        return replace(self, **sums)
+
+
+class Budget:
+    """Admits model calls up to a limit and keeps the account; one for a run, shared by all machines of its tree."""
+
+    __slots__ = ("limit", "spent")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.spent = RunUsage()
+
+    def admit(self, request_id: str) -> None:
+        """Count a call that is about to be made. Raises :class:`ModelCallLimitError` instead if the limit is reached."""
+        if self.spent.model_calls >= self.limit:
+            raise ModelCallLimitError(
+                f"request {request_id!r} wants a model call, but this run has made the {self.limit} that "
+                f"max_model_calls allows; raise the limit, or handle the code 'max-model-calls' in on_error",
+                limit=self.limit,
+            )
+        self.spent = replace(self.spent, model_calls=self.spent.model_calls + 1)
+
+    def book(self, usage: Usage | None) -> None:
+        """Add what a call reports."""
+        if usage is not None:
+            self.spent = self.spent.plus(usage)
