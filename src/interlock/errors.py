@@ -15,6 +15,8 @@ The tree, and who should catch what::
     |- BindError                       a run that cannot start: mend what it was given
     |- ExecutorError                   an executor that answered something else than its contract says
     |- ModelCallLimitError             a model call over the run's limit, which was not made
+    |- MissingExtraError               an optional package that is not there: install the extra
+    |- UncertainChoiceError            a chooser that will not guess: give the machine a way out
     `- ScriptExhaustedError            a scripted executor that was asked more often than its script goes
 
 Each class (or, where a class has several, each instance) carries a stable kebab-case ``code``: branch on
@@ -39,12 +41,14 @@ __all__ = [
     "InputError",
     "InterlockError",
     "InvalidMoveError",
+    "MissingExtraError",
     "MissingTimeError",
     "ModelCallLimitError",
     "NotJsonError",
     "ScriptExhaustedError",
     "SnapshotError",
     "StepError",
+    "UncertainChoiceError",
     "did_you_mean",
 ]
 
@@ -262,3 +266,32 @@ class ScriptExhaustedError(InterlockError):
     def __init__(self, message: str, *, request_id: str) -> None:
         super().__init__(message)
         self.request_id = request_id
+
+
+class MissingExtraError(InterlockError):
+    """An optional package that is not installed (``missing-extra``) or cannot run here (``unsupported-platform``).
+
+    Raised when the part that needs it is made, never later. ``package`` is what is missing, ``extra`` the name under
+    which this library lists it; the message holds the command that installs it, or says what to use instead.
+    """
+
+    code = "missing-extra"
+
+    def __init__(self, message: str, *, package: str, extra: str, code: str | None = None) -> None:
+        super().__init__(message, code=code)
+        self.package = package
+        self.extra = extra
+
+
+class UncertainChoiceError(InterlockError):
+    """A chooser that found no event it can stand for; it goes to the decision that asked, as any executor's error.
+
+    ``code`` is ``uncertain-choice`` (nothing near enough, or two too near each other) or ``nothing-to-choose`` (every
+    offered event has fields that a chooser cannot write). ``weights`` says how near each offered event was.
+    """
+
+    code = "uncertain-choice"
+
+    def __init__(self, message: str, *, weights: Mapping[str, float], code: str | None = None) -> None:
+        super().__init__(message, code=code)
+        self.weights = dict(weights)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from interlock.agent.events import Event
+from interlock.agent.events import EventClass
 
 __all__ = ["EventDescriptor", "describe", "tool_names"]
 
@@ -28,7 +28,7 @@ class EventDescriptor:
     tool_name: str
     description: str
     input_schema: Mapping[str, object]
-    event_class: type[Event] | None = field(default=None, repr=False, compare=False)
+    event_class: EventClass | None = field(default=None, repr=False, compare=False)
 
     def to_json(self) -> dict[str, object]:
         """Return this as JSON data."""
@@ -40,7 +40,7 @@ class EventDescriptor:
         }
 
 
-def describe(events: Iterable[type[Event]], *, among: Iterable[type[Event]] | None = None) -> tuple[EventDescriptor, ...]:
+def describe(events: Iterable[EventClass], *, among: Iterable[EventClass] | None = None) -> tuple[EventDescriptor, ...]:
     """Return the descriptors of some event classes, in the order given.
 
     Arguments:
@@ -83,7 +83,7 @@ def tool_names(types: Iterable[str]) -> dict[str, str]:
 
 
 @lru_cache(maxsize=1024)
-def _schema(event: type[Event]) -> Mapping[str, object]:
+def _schema(event: EventClass) -> Mapping[str, object]:
     # Name and docstring stand in the descriptor already; a model need not pay for them twice.
     schema: dict[str, object] = event.model_json_schema()
     return {name: value for name, value in schema.items() if name not in ("title", "description")}

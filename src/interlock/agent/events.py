@@ -23,7 +23,7 @@ from interlock.statechart import Event as MappingEvent
 from interlock.statechart import InternalEvent
 from interlock.statechart.mutability import find_mutable
 
-__all__ = ["Actor", "AnyEvent", "Event", "check_event_class"]
+__all__ = ["Actor", "AnyEvent", "Event", "EventClass", "check_event_class"]
 
 Actor: TypeAlias = Literal["human"]
 """Who alone may send an event; no model is ever offered what only a person may send."""
@@ -71,6 +71,8 @@ class Event(BaseModel, frozen=True, extra="forbid", validate_by_name=True, valid
             return fields(payload)
         return fields(given)
 
+
+EventClass: TypeAlias = type[Event]
 
 AnyEvent: TypeAlias = Event | MappingEvent | InternalEvent
 """What a handler of ``"*"`` may get: a declared event, an undeclared one as a mapping, or one of the engine's own."""
@@ -123,7 +125,7 @@ def _declared_names(event: type[Event]) -> Iterable[str]:
 
 def _checked_type(event: type[Event], given: str | None) -> str:
     kind = event.__name__ if given is None else given
-    if not isinstance(kind, str) or not kind or "*" in kind:
+    if not kind or "*" in kind:
         raise _refused(event, f"{given!r} is no event type: use a non-empty text without '*'")
     if kind.startswith(("@", "agent.")):
         raise DefinitionError(
@@ -133,8 +135,8 @@ def _checked_type(event: type[Event], given: str | None) -> str:
     return kind
 
 
-def _checked_actor(event: type[Event], given: object) -> Actor | None:
-    if given is None or given == "human":
+def _checked_actor(event: type[Event], given: Actor | None) -> Actor | None:
+    if given in (None, "human"):
         return given
     raise _refused(event, f"actor={given!r}: the only actor that an event can be reserved for is \"human\"")
 

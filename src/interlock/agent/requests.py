@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, cast
 
 from interlock.agent.descriptors import EventDescriptor
-from interlock.agent.events import Event
+from interlock.agent.events import EventClass
 
 __all__ = ["DecisionAttempt", "DecisionRequest", "Failure", "JsonObject"]
 
@@ -19,6 +19,9 @@ Failure: TypeAlias = Literal["unknown-event", "invalid-payload", "rejected-by-gu
 
 ``moved-on`` is no fault of the model: while it thought, something else made its choice illegal.
 """
+
+MOST_LATE = 3
+"""How often in a row the machine may have moved on before a decision is given up."""
 
 _FAILURES: tuple[Failure, ...] = ("unknown-event", "invalid-payload", "rejected-by-guard", "moved-on")
 
@@ -58,7 +61,7 @@ class DecisionAttempt:
         if not isinstance(event, Mapping | None):
             raise ValueError(f"event must be an object or null, not {type(event).__name__}")
         return cls(
-            failure=cast("Failure", failure),
+            failure=failure,
             reason=reason,
             event=cast("JsonObject | None", event),
             model_reason=said,
@@ -93,6 +96,17 @@ class DecisionRequest:
     stop_sequences: tuple[str, ...] = ()
     metadata: JsonObject = field(default_factory=dict[str, object])
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether the model has had all its tries: the first and ``max_retries`` more, or three moves too late in a row."""
+        refused = sum(attempt.counts for attempt in self.attempts)
+        late = 0
+        for attempt in reversed(self.attempts):
+            if attempt.counts:
+                break
+            late += 1
+        return refused > self.max_retries or late >= MOST_LATE
+
     def with_attempts(self, attempts: tuple[DecisionAttempt, ...]) -> DecisionRequest:
         """Return this request as it is asked after these refused choices."""
         return replace(self, attempts=attempts)
@@ -121,6 +135,6 @@ class DecisionRequest:
             "metadata": dict(self.metadata),
         }
 
-    def event_classes(self) -> dict[str, type[Event]]:
+    def event_classes(self) -> dict[str, EventClass]:
         """Return the classes of the offered events by type: of those that know theirs (see :class:`EventDescriptor`)."""
         return {event.type: event.event_class for event in self.events if event.event_class is not None}

@@ -6,26 +6,27 @@ little more than writing it down.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
 from interlock.errors import DefinitionError, did_you_mean
-from interlock.statechart.chart import (
+from interlock.statechart.candidates import delay_text
+from interlock.statechart.chart import Table
+from interlock.statechart.context import ContextType
+from interlock.statechart.definition import Invoke, State, Transition, WithAt
+from interlock.statechart.moves import UNSET, Move
+from interlock.statechart.nodes import (
     CHOICE,
     COMPOUND,
     FINAL,
     HISTORY,
     PARALLEL,
-    Candidate,
     Invocation,
     Node,
     NodeTimer,
-    Table,
 )
-from interlock.statechart.context import ContextType
-from interlock.statechart.definition import Invoke, State, Transition, WithAt
-from interlock.statechart.moves import UNSET, Move
+from interlock.statechart.targets import find_target, in_different_regions
 
 __all__ = ["RESERVED_ALLOWED", "Compiler", "compile_table", "find_target"]
 
@@ -56,12 +57,11 @@ def compile_table(
 
 
 class Compiler:
-    """Holds what is needed to compile parts of a table on first use."""
+    """Makes the nodes of a table and checks what their author declared."""
 
     def __init__(self, table: Table, sources: set[str]) -> None:
         self.table = table
         self.sources = sources
-        table.compiler = self
 
     # -- nodes -----------------------------------------------------------------------------------------------------
 
@@ -148,9 +148,9 @@ class Compiler:
         ):
             self.check_more(node)
         if definition.entry is not None:
-            node.entry = function_of(definition.entry)
+            node.entry = _function_of(definition.entry)
         if definition.exit is not None:
-            node.exit = function_of(definition.exit)
+            node.exit = _function_of(definition.exit)
         if kind == FINAL:
             node.output = definition.output
         node.noisy_exit = bool(node.exit or node.timers or node.invocations or node.histories or kind == FINAL)
@@ -396,148 +396,9 @@ class Compiler:
     def error(self, node: Node, code: str, message: str) -> DefinitionError:
         return DefinitionError(message, code=code, machine=self.table.id, state=node.path or "(root)")
 
-    # -- on first use ----------------------------------------------------------------------------------------------
 
-    def compile_candidates(self, node: Node) -> None:
-        definition = node.definition
-        exact: dict[str, tuple[Candidate, ...]] = {}
-        wild: dict[str, tuple[Candidate, ...]] = {}
-        for transition in definition.on:
-            event = transition.event
-            candidate = self.candidate(node, transition, "event")
-            if event == "*" or event.endswith(".*"):
-                prefix = event[:-2] if event != "*" else ""
-                wild[prefix] = (*wild.get(prefix, ()), candidate)
-            else:
-                exact[event] = (*exact.get(event, ()), candidate)
-        if definition.on_done:
-            exact[f"@done.state.{node.id}"] = self.slot(node, definition.on_done, "output")
-        if definition.on_error:
-            wild["@error"] = self.slot(node, definition.on_error, "error")
-        timers = {timer.id: timer for timer in node.timers}
-        for timed in definition.after:
-            timer = timers[f"after:{delay_text(timed.delay)}:{node.id}"]
-            exact[timer.event_type] = self.slot(node, timed.transitions, "none")
-        if definition.timeout is not None:
-            exact[f"@timeout:{node.id}"] = self.slot(node, definition.on_timeout, "none")
-        for invocation in node.invocations:
-            item = invocation.definition
-            done = self.slot(node, item.on_done, "output")
-            failed = self.slot(node, item.on_error, "error")
-            if invocation.timer is not None:
-                # Completion takes the time limit off, whether anybody handles it or not.
-                done = (*done, self.candidate(node, Transition(), "output"))
-                for candidate in (*done, *failed):
-                    candidate.cancels = invocation.timer
-                exact[f"@{invocation.timer}"] = self.slot(node, item.on_timeout, "none")
-            if done:
-                exact[f"@done.invoke.{invocation.id}"] = done
-            if failed:
-                exact[f"@error.invoke.{invocation.id}"] = failed
-        node.exact = exact
-        node.wild = tuple(sorted(wild.items(), key=lambda item: -len(item[0])))
-
-    def compile_always(self, node: Node) -> tuple[Candidate, ...]:
-        definition = node.definition
-        if node.kind == CHOICE:
-            return (self.candidate(node, Transition(handler=definition.choose, targets=definition.targets), "none"),)
-        return self.slot(node, definition.always, "none") if definition.always else ()
-
-    def slot(self, node: Node, transitions: Sequence[Transition], arguments: str) -> tuple[Candidate, ...]:
-        return tuple([self.candidate(node, transition, arguments) for transition in transitions])
-
-    def candidate(self, node: Node, transition: Transition, arguments: str) -> Candidate:
-        handler, handler_wide = adapt(transition.handler, arguments)
-        guard, guard_wide = adapt(transition.guard, arguments)
-        targets: tuple[Node, ...] | None = None
-        if transition.handler is None and transition.targets is not None:
-            targets = tuple([self.target(node, name, "transition") for name in transition.targets])
-        return Candidate(
-            node,
-            transition,
-            handler=handler,
-            handler_wide=handler_wide,
-            guard=guard,
-            guard_wide=guard_wide,
-            targets=targets,
-        )
-
-
-def find_target(node: Node, name: Any) -> Node | None:
-    """Resolve a target as written at ``node``: a sibling's key or path, ``.child`` or ``#id``; None if there is none."""
-    if not isinstance(name, str) or not name:
-        return None
-    table = node.table
-    if name[0] == "#":
-        found = table.by_id.get(name[1:])
-        if found is not None:
-            return found
-        # "#id.key": the longest id that is a prefix, then keys below it.
-        head = name[1:]
-        rest: list[str] = []
-        while "." in head:
-            head, _, tail = head.rpartition(".")
-            rest.insert(0, tail)
-            start = table.by_id.get(head)
-            if start is not None:
-                return descend(start, rest)
-        return None
-    if name[0] == ".":
-        return descend(node, name[1:].split("."))
-    return descend(node.parent, name.split(".")) if node.parent is not None else None
-
-
-def descend(node: Node, keys: Sequence[str]) -> Node | None:
-    """Follow keys downwards from ``node``; None where one does not exist."""
-    found: Node | None = node
-    for key in keys:
-        found = found.by_key.get(key) if found is not None else None
-    return found
-
-
-def in_different_regions(one: Node, other: Node) -> bool:
-    """Whether two states lie in different regions of some parallel state."""
-    if one.contains(other) or other.contains(one):
-        return False
-    common = one.parent
-    while common is not None and not common.contains(other):
-        common = common.parent
-    return common is not None and common.kind == PARALLEL
-
-
-def delay_text(delay: Any) -> str:
-    """Return a delay as it stands in a timer's id."""
-    return delay if isinstance(delay, str) else repr(delay)
-
-
-def function_of(given: Any) -> Any:
+def _function_of(given: Any) -> Any:
     """Return an entry or exit slot as a function: a constant move needs none to be written."""
     if isinstance(given, Move):
         return lambda _context: given
     return given
-
-
-def adapt(function: Any, arguments: str) -> tuple[Callable[..., Any] | None, bool]:
-    """Return a function of (context, event) (or, wide, of (context, event, at)) for whatever the slot passes."""
-    if function is None:
-        return None, False
-    wide = isinstance(function, WithAt)
-    inner: Callable[..., Any] = function.function if isinstance(function, WithAt) else function
-    if arguments == "event":
-        return inner, wide
-    adapted: Callable[..., Any]
-    if arguments == "none":
-        adapted = (lambda context, _event, at: inner(context, at)) if wide else (lambda context, _event: inner(context))
-    elif arguments == "output":
-        adapted = (
-            (lambda context, event, at: inner(context, event.output, at))
-            if wide
-            else (lambda context, event: inner(context, event.output))
-        )
-    else:
-        adapted = (
-            (lambda context, event, at: inner(context, event.error, at))
-            if wide
-            else (lambda context, event: inner(context, event.error))
-        )
-    return adapted, wide

@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from interlock.errors import InterlockError
-from interlock.statechart.chart import FINAL, Configuration, Node, Plan
+from interlock.statechart.chart import Configuration, Plan
 from interlock.statechart.definition import WithAt
 from interlock.statechart.effects import Cancel, Schedule, Spawn, Start, Stop
 from interlock.statechart.frozen import freeze
 from interlock.statechart.moves import UNSET, Move
+from interlock.statechart.nodes import FINAL, Node
 from interlock.statechart.snapshot import Child, Draft, Rest, Snapshot, Timer
 
 __all__ = ["Errands", "errands_of"]

@@ -27,7 +27,8 @@ from interlock.statechart.snapshot import Snapshot
 from interlock.statechart.version import structural_version
 
 if TYPE_CHECKING:
-    from interlock.statechart.chart import Node, Table
+    from interlock.statechart.chart import Table
+    from interlock.statechart.nodes import Node
 
 __all__ = ["Machine", "machine"]
 

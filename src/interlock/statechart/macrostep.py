@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from interlock.statechart.microstep import enter_root, microstep
 from interlock.statechart.selection import select, select_eventless
 from interlock.statechart.snapshot import FRESH
-from interlock.statechart.working import Budget, Trace, Working
+from interlock.statechart.working import Trace, Working
 
 if TYPE_CHECKING:
+    from interlock.statechart.budget import Budget
     from interlock.statechart.effects import Effect
     from interlock.statechart.machine import Machine
     from interlock.statechart.selection import Choice

@@ -11,20 +11,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from interlock.errors import did_you_mean
-from interlock.statechart.chart import COMPOUND, FINAL, HISTORY, PARALLEL, Candidate, Node, Plan, Route
-from interlock.statechart.compile import find_target
+from interlock.statechart.chart import Plan, Route
+from interlock.statechart.completion import entered_final, finish
 from interlock.statechart.definition import WithAt
-from interlock.statechart.events import InternalEvent
-from interlock.statechart.frozen import FrozenDict
 from interlock.statechart.moves import UNSET, Move
+from interlock.statechart.nodes import FINAL, Candidate, Node
+from interlock.statechart.operations import apply, cancel, invoke, operate, schedule_own, stop
 from interlock.statechart.routing import complete, domain_of, effective_targets, exits_of, plan_for, resolve_conflicts
+from interlock.statechart.targets import find_target
 
 if TYPE_CHECKING:
     from interlock.statechart.selection import Choice
     from interlock.statechart.snapshot import Child
     from interlock.statechart.working import Working
 
-__all__ = ["enter_root", "fail", "microstep", "route_to"]
+__all__ = ["enter_root", "microstep", "route_to"]
 
 
 def route_of(working: Working, candidate: Candidate, move: Move | None, event: Any) -> Route | None:
@@ -204,32 +205,17 @@ def _record_history(working: Working, exits: Sequence[Node], leaves: tuple[Node,
 
 def _exit(working: Working, node: Node, event: Any, seen: Any) -> None:
     for timer in reversed(node.timers):
-        working.cancel(timer.id)
+        cancel(working, timer.id)
     if node.exit is not None:
         move = working.call(node.exit, node, event)
         if move is not None:
-            _apply_function(working, move, node, event, seen, node.exit)
+            apply(working, move, node, event, seen, node.exit)
     for invocation in node.invocations:
         child = working.children.get(invocation.id)
         if child is not None:
-            working.stop(child)
+            stop(working, child)
     if node.kind == FINAL and node in working.results:
         working.results = {key: value for key, value in working.results.items() if key is not node}
-
-
-def _apply_function(working: Working, move: Any, node: Node, event: Any, seen: Any, function: Any) -> None:
-    move = working.checked(move, node, event, function)
-    if move.target is not None:
-        raise working.refuse(
-            "invalid-handler-result",
-            f"an entry or exit function cannot go anywhere, but returned {move!r}; use stay(...)",
-            node,
-            event,
-        )
-    if move.patch:
-        working.patch(move.patch, node, event)
-    if move.operations:
-        working.operate(move.operations, node, event, seen)
 
 
 def _transitions(
@@ -246,16 +232,16 @@ def _transitions(
             if candidate.patch:
                 working.patch(candidate.patch, node, event)
             if candidate.operations:
-                working.operate(candidate.operations, node, event, seen)
+                operate(working, candidate.operations, node, event, seen)
             given = candidate.input
         else:
             if move.patch:
                 working.patch(move.patch, node, event)
             if move.operations:
-                working.operate(move.operations, node, event, seen)
+                operate(working, move.operations, node, event, seen)
             given = move.input if move.input is not UNSET else candidate.input
         if candidate.cancels is not None:
-            working.cancel(candidate.cancels)
+            cancel(working, candidate.cancels)
         if given is not UNSET and route is not None:
             value = given if not (callable(given) or isinstance(given, WithAt)) else working.call(given, node, event)
             for target in route.targets:
@@ -286,16 +272,16 @@ def _enter(working: Working, entries: Sequence[Node], defaulted: set[Node], even
         if not node.noisy_entry:
             continue
         for invocation in node.invocations:
-            working.invoke(invocation, node, event)
+            invoke(working, invocation, node, event)
             if visible is None:
                 visible = dict(seen)
             visible[invocation.id] = working.children[invocation.id]
         for timer in reversed(node.timers):
-            working.schedule_own(timer, node, event)
+            schedule_own(working, timer, node, event)
         if node.entry is not None:
             move = working.call(node.entry, node, event)
             if move is not None:
-                _apply_function(working, move, node, event, visible if visible is not None else seen, node.entry)
+                apply(working, move, node, event, visible if visible is not None else seen, node.entry)
         if node in defaulted and node.definition.initial_input is not UNSET and node.initial is not None:
             given = node.definition.initial_input
             value = working.call(given, node, event) if callable(given) or isinstance(given, WithAt) else given
@@ -303,151 +289,4 @@ def _enter(working: Working, entries: Sequence[Node], defaulted: set[Node], even
         if node.kind == FINAL:
             if entered is None:
                 entered = set(entries)
-            _entered_final(working, node, event, entered, completed)
-
-
-# -- final states ------------------------------------------------------------------------------------------------------
-
-
-def _entered_final(working: Working, node: Node, event: Any, entered: set[Node], completed: set[Node]) -> None:
-    output = _output(working, node, event)
-    if output is not UNSET:
-        working.results = {**working.results, node: output}
-    parent = node.parent
-    if parent is None:
-        _done(working, output, node, event)
-        return
-    if parent.kind == COMPOUND:
-        working.queue.append(
-            InternalEvent(f"@done.state.{parent.id}", parent.id, output=None if output is UNSET else output)
-        )
-        above = parent.parent
-    else:
-        above = parent
-    if above is None:
-        _done(working, output, node, event)
-        return
-    while above is not None and above.kind == PARALLEL and above not in completed:
-        if not all(_is_final(working, region, node, entered) for region in above.children if region.kind != HISTORY):
-            return
-        completed.add(above)
-        result = _region_outputs(working, above)
-        working.queue.append(InternalEvent(f"@done.state.{above.id}", above.id, output=result))
-        if above.parent is None:
-            _done(working, result, above, event)
-            return
-        above = above.parent
-
-
-def _output(working: Working, node: Node, event: Any) -> Any:
-    given = node.definition.output
-    if given is UNSET:
-        return UNSET
-    value = working.call(given, node, event) if callable(given) or isinstance(given, WithAt) else given
-    return working.json(value, "output", node, event)
-
-
-def _present(working: Working, node: Node, current: Node, entered: set[Node]) -> bool:
-    # Completion is judged as nodes are entered: what comes later in this microstep is not there yet.
-    if not working.configuration.active(node):
-        return False
-    return node not in entered or node.index <= current.index
-
-
-def _is_final(working: Working, node: Node, current: Node, entered: set[Node]) -> bool:
-    stack = [node]
-    while stack:
-        item = stack.pop()
-        if item.kind == FINAL:
-            if not _present(working, item, current, entered):
-                return False
-        elif item.kind == COMPOUND:
-            if not any(child.kind == FINAL and _present(working, child, current, entered) for child in item.children):
-                return False
-        elif item.kind == PARALLEL:
-            if not _present(working, item, current, entered):
-                return False
-            stack.extend(child for child in item.children if child.kind != HISTORY)
-        else:
-            return False
-    return True
-
-
-def _region_outputs(working: Working, node: Node) -> FrozenDict[str, Any]:
-    # Bottom-up over nested parallel states, without recursion.
-    order = [node]
-    for item in order:
-        order.extend(child for child in item.children if child.kind == PARALLEL)
-    found: dict[Node, FrozenDict[str, Any]] = {}
-    for item in reversed(order):
-        outputs: dict[str, Any] = {}
-        for region in item.children:
-            if region.kind == HISTORY:
-                continue
-            if region.kind == PARALLEL:
-                outputs[region.key] = found[region]
-            elif region.kind == FINAL:
-                outputs[region.key] = working.results.get(region)
-            else:
-                final = next(
-                    child for child in region.children if child.kind == FINAL and working.configuration.active(child)
-                )
-                outputs[region.key] = working.results.get(final)
-        found[item] = FrozenDict(outputs)
-    return found[node]
-
-
-def _done(working: Working, result: Any, node: Node, event: Any) -> None:
-    working.status = "done"
-    root = working.table.root
-    given = root.definition.output if root is not node or root.kind != FINAL else UNSET
-    if given is UNSET:
-        working.output = None if result is UNSET or (root.kind == PARALLEL) else result
-    elif callable(given) or isinstance(given, WithAt):
-        finished = InternalEvent("@output", root.id, output=None if result is UNSET else result)
-        working.output = working.json(working.call(given, root, finished), "output", root, event)
-    else:
-        working.output = given
-    working.output = working.machine.checked_output(working.output, event)
-
-
-def finish(working: Working, event: Any) -> None:
-    """End a done machine: exits (whose context changes are discarded), then children, then what timers are left."""
-    context = working.context
-    seen = working.children
-    for node in reversed(working.configuration.nodes):
-        if node.noisy_exit:
-            for timer in reversed(node.timers):
-                working.cancel(timer.id)
-            if node.exit is not None:
-                move = working.call(node.exit, node, event)
-                if move is not None:
-                    _apply_function(working, move, node, event, seen, node.exit)
-    working.context = context
-    _release(working)
-
-
-def fail(working: Working, error: Any) -> None:
-    """End a machine that nobody can help: no exits; children and timers end in document order, so nothing is orphaned."""
-    working.status = "error"
-    working.error = error
-    _release(working)
-
-
-def _release(working: Working) -> None:
-    for child in sorted(working.children.values(), key=_child_order):
-        working.stop(child)
-    order = {timer.id: place for place, timer in enumerate(_own_timers(working))}
-    for timer in sorted(working.timers.values(), key=lambda item: (order.get(item.id, len(order)), item.seq)):
-        working.cancel(timer.id)
-    working.queue.clear()
-    working.configuration = working.table.inert(working.configuration)
-
-
-def _own_timers(working: Working) -> list[Any]:
-    return [timer for node in working.configuration.nodes for timer in node.timers]
-
-
-def _child_order(child: Child) -> tuple[int, int]:
-    # Invoked children stand where their states stand, spawned ones after them in order of spawning.
-    return (child.state.index if child.state is not None else 1 << 60, child.seq)
+            entered_final(working, node, event, entered, completed)

@@ -21,15 +21,16 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from interlock.errors import ErrorInfo, NotJsonError, SnapshotError, did_you_mean
-from interlock.statechart.chart import CHOICE, COMPOUND, HISTORY, PARALLEL
 from interlock.statechart.context import FieldError
 from interlock.statechart.events import event_to_json
 from interlock.statechart.frozen import FrozenDict, freeze
+from interlock.statechart.nodes import CHOICE, COMPOUND, HISTORY, PARALLEL
 from interlock.statechart.snapshot import NO_RECORDS, Child, Rest, Snapshot, Timer, snapshot_of
 
 if TYPE_CHECKING:
-    from interlock.statechart.chart import Configuration, Node
+    from interlock.statechart.chart import Configuration
     from interlock.statechart.machine import Machine
+    from interlock.statechart.nodes import Node
 
 __all__ = ["FORMAT", "dump", "load", "to_json"]
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from interlock.statechart.budget import Budget
 from interlock.statechart.events import as_event
 from interlock.statechart.moves import Move
 from interlock.statechart.selection import select
 from interlock.statechart.snapshot import Child, Records, Snapshot
-from interlock.statechart.working import Budget, Working
+from interlock.statechart.working import Working
 
 if TYPE_CHECKING:
     from interlock.statechart.definition import Transition

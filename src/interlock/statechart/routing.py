@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from interlock.errors import InvalidMoveError
-from interlock.statechart.chart import COMPOUND, FINAL, HISTORY, PARALLEL, Plan, Route
+from interlock.statechart.chart import Plan, Route
+from interlock.statechart.nodes import COMPOUND, FINAL, HISTORY, PARALLEL
 
 if TYPE_CHECKING:
     from interlock.statechart.chart import Configuration, Node

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from interlock.statechart.chart import PARALLEL
+from interlock.statechart.nodes import PARALLEL
 
 if TYPE_CHECKING:
-    from interlock.statechart.chart import Candidate, Configuration, Node
+    from interlock.statechart.chart import Configuration
     from interlock.statechart.moves import Move
+    from interlock.statechart.nodes import Candidate, Node
     from interlock.statechart.working import Working
 
 __all__ = ["Choice", "select", "select_eventless"]

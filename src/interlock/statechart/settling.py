@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from interlock.statechart.budget import Budget
 from interlock.statechart.effects import Start, Terminate
 from interlock.statechart.macrostep import begin, macrostep
 from interlock.statechart.moves import UNSET
 from interlock.statechart.selection import select
 from interlock.statechart.tree import Tree, current_child
-from interlock.statechart.working import Budget, Trace, Working
+from interlock.statechart.working import Trace, Working
 
 if TYPE_CHECKING:
     from interlock.statechart.effects import Effect

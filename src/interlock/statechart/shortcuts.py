@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from interlock.statechart.chart import Candidate, Configuration, Route
+from interlock.statechart.chart import Configuration, Route
 from interlock.statechart.errands import Errands, errands_of
 from interlock.statechart.microstep import route_to
 from interlock.statechart.moves import Move
@@ -21,7 +21,7 @@ from interlock.statechart.settling import settle
 from interlock.statechart.snapshot import Draft, Snapshot
 
 if TYPE_CHECKING:
-    from interlock.statechart.chart import Node
+    from interlock.statechart.nodes import Candidate, Node
 
 __all__ = ["shortcut"]
 

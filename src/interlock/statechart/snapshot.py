@@ -10,7 +10,8 @@ from interlock.statechart.frozen import EMPTY
 from interlock.statechart.moves import UNSET
 
 if TYPE_CHECKING:
-    from interlock.statechart.chart import Configuration, Invocation, Node, Table
+    from interlock.statechart.chart import Configuration, Table
+    from interlock.statechart.nodes import Invocation, Node
 
 __all__ = ["At", "Child", "Records", "Rest", "Snapshot", "Timer"]
 

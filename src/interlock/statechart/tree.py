@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from interlock.statechart.completion import fail
 from interlock.statechart.effects import Start, Terminate
 from interlock.statechart.events import InternalEvent
 from interlock.statechart.macrostep import begin, macrostep, run
-from interlock.statechart.microstep import fail, microstep
+from interlock.statechart.microstep import microstep
+from interlock.statechart.operations import deliver_to
 from interlock.statechart.selection import select
 from interlock.statechart.working import Working
 
 if TYPE_CHECKING:
+    from interlock.statechart.effects import Effect
     from interlock.statechart.snapshot import Child
 
 __all__ = ["Tree", "current_child"]
@@ -175,7 +178,7 @@ class Tree:
         del working.own_timers()[timer.id]
         if timer.to is not None:
             if timer.to == "@parent" or timer.to in working.children:
-                working.deliver(timer.to, timer.event, working.children)
+                deliver_to(working, timer.to, timer.event, working.children)
             else:
                 working.queue.append(
                     InternalEvent("@error.communication", timer.to, error={"to": timer.to, "event": timer.event.type})

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from interlock.statechart.moves import UNSET
 
 if TYPE_CHECKING:
-    from interlock.statechart.chart import Node, Table
+    from interlock.statechart.chart import Table
     from interlock.statechart.definition import Transition
+    from interlock.statechart.nodes import Node
 
 __all__ = ["structural_version"]
 

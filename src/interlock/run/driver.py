@@ -1,0 +1,242 @@
+"""The one driver. It executes what a snapshot owes, and it alone moves the snapshot on.
+
+    owed(snapshot) -> reconcile with what runs -> workers propose -> commit one input -> publish -> owed(snapshot) ...
+
+First run, resume, a child machine that is stopped and a state that is entered again are the same path: what is owed
+and does not run is started, in the order in which it is owed; what runs and is not owed any more is cancelled.
+Everything is decided by the snapshot of now, and what is ready together is taken in the order in which it is owed, so
+the same machine with the same answers gives the same inputs on asyncio and on trio.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, Generic, Literal, TypeVar, cast
+
+import anyio
+import anyio.abc
+import anyio.lowlevel
+
+from interlock.errors import ErrorInfo, StepError
+from interlock.run.clock import Clock
+from interlock.run.functions import INSIDE
+from interlock.run.observers import Committed, Observers
+from interlock.run.work import Make, Perform, Work
+from interlock.statechart import Effect, Input, Machine, OwedInvocation, OwedTimer, Snapshot, initial_transition, owed, transition
+
+__all__ = ["Driver", "Timers"]
+
+C = TypeVar("C")
+
+Timers = Literal["wait", "return"]
+
+
+class Driver(Generic[C]):
+    """Drives one machine until nothing is left that it could do. Used once: ``start`` or ``resume``, then ``run``.
+
+    Arguments:
+        machine: the machine, with all its sources.
+        perform: carries out owed work.
+        clock: what time it is.
+        timers: whether pending timers are waited for.
+        observers: who is told.
+    """
+
+    def __init__(
+        self, machine: Machine[C, Any, Any], *, perform: Perform, clock: Clock, timers: Timers, observers: Observers
+    ) -> None:
+        self.machine = machine
+        self.snapshot: Snapshot[C] | None = None
+        self.failure: StepError | None = None
+        """What a step raised; the snapshot is the one before it."""
+        self.ignored: object = None
+        """The last event from outside that changed nothing."""
+        self._perform = perform
+        self._clock = clock
+        self._wait_for_timers = timers == "wait"
+        self._observers = observers
+        self._owed: dict[str, OwedInvocation] = {}
+        self._timers: tuple[OwedTimer, ...] = ()
+        self._works: dict[str, Work] = {}
+        self._inbox: deque[tuple[Any, float]] = deque()
+        self._wake = anyio.Event()
+        self._unpublished: deque[tuple[Committed, Snapshot[C] | None, Sequence[Effect]]] = deque()
+        self._index = 0
+        self._failed: deque[tuple[ErrorInfo, BaseException]] = deque(maxlen=16)
+
+    # -- moving on: all of it synchronous, so that no cancellation can fall into the middle ----------------------------
+
+    def start(self, input: object) -> None:  # noqa: A002
+        """Begin with the machine's initial states. Raises InputError for an input that the machine refuses."""
+        at = self._clock.now()
+        try:
+            snapshot, effects = initial_transition(self.machine, input, at=at)
+        except StepError as error:
+            self.failure = error
+            return
+        self._adopt(snapshot)
+        self._unpublished.append((Committed(index=0, at=at, input=None), snapshot, effects))
+
+    def resume(self, snapshot: Snapshot[C]) -> None:
+        """Begin where a snapshot stands. What was published before is not repeated."""
+        self._adopt(snapshot)
+
+    def send(self, event: object) -> None:
+        """Deliver an event from outside, after what was sent before and the timers that had run out by then."""
+        self._inbox.append((event, self._clock.now()))
+        self._stir()
+
+    def commit(self, given: Input) -> bool:
+        """Take one step: the only place where a running system changes. Returns whether anything happened.
+
+        This is where a journal's entry is appended: after the step is known to be possible (a fact from outside also
+        if it is not), before the snapshot is anybody's. What is appended is made durable before the next work starts
+        and before the run settles, in :meth:`run`.
+        """
+        before = self._standing()
+        at = self._clock.now()
+        try:
+            snapshot, effects = transition(self.machine, before, given, at=at)
+        except StepError as error:
+            self.failure = error
+            return False
+        self._index += 1
+        changed = snapshot is not before
+        if changed:
+            self._adopt(snapshot)
+        committed = Committed(index=self._index, at=at, input=given)
+        self._unpublished.append((committed, snapshot if changed else None, effects))
+        return changed or bool(effects)
+
+    def _adopt(self, snapshot: Snapshot[C]) -> None:
+        self.snapshot = snapshot
+        found = owed(snapshot)
+        self._owed = {item.identity: item for item in found.invocations}
+        self._timers = found.timers
+        # Cancelled here, not at the next turn: no worker can learn of a step that ended its work and go on regardless.
+        for identity in [identity for identity in self._works if identity not in self._owed]:
+            self._works.pop(identity).scope.cancel()
+        for identity, work in self._works.items():
+            work.owed = self._owed[identity]
+
+    def _standing(self) -> Snapshot[C]:
+        return cast("Snapshot[C]", self.snapshot)
+
+    # -- the loop ------------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Go on until the machine has ended, a step has failed, or nothing is left to do without an event."""
+        async with anyio.create_task_group() as group:
+            await self._publish()
+            while self.failure is None and self._standing().status == "active":
+                if self._take():
+                    await self._publish()
+                elif not await self._start_owed(group):
+                    if self._at_rest():
+                        break
+                    await self._wait()
+            group.cancel_scope.cancel()
+        if self._inbox:
+            self.ignored = self._inbox[0][0]
+
+    def _take(self) -> bool:
+        """Commit all that is there now, without letting anybody come between. Returns whether there was anything."""
+        most = 1 + len(self._inbox) + len(self._works)  # but timers that renew themselves are not waited out here
+        taken = 0
+        while taken < most and self.failure is None and self._take_one():
+            taken += 1
+        return taken > 0
+
+    def _take_one(self) -> bool:
+        ready = next((work for key in self._owed if (work := self._works.get(key)) and work.proposed), None)
+        since = self._inbox[0][1] if self._inbox else ready.since if ready else self._clock.now()
+        timer = self._timers[0] if self._timers else None
+        # A timer goes first if it had run out when the other came: who comes earlier is served earlier.
+        if timer is not None and timer.due <= since:
+            self.commit(Input.fired(timer.key, address=timer.address))
+        elif self._inbox:
+            self._deliver(self._inbox.popleft()[0])
+        elif ready is not None and ready.proposed is not None:
+            make, ready.proposed = ready.proposed, None
+            self._accept(ready, make)
+        else:
+            return False
+        return True
+
+    def _deliver(self, event: object) -> None:
+        before = self._standing()
+        happened = self.commit(Input(event=event, by="host"))
+        self.ignored = None if happened or self.failure is not None or before.can(event) else event
+
+    def _accept(self, work: Work, make: Make) -> None:
+        try:
+            given = make(work.owed)
+        except StepError as error:
+            self.failure = error
+            return
+        if isinstance(given.error, ErrorInfo) and work.raised is not None:
+            self._failed.append((given.error, work.raised))
+        self.commit(given)
+
+    async def _start_owed(self, group: anyio.abc.TaskGroup) -> bool:
+        """Let all owed work go on, in the order in which it is owed, each entered before the next.
+
+        Returns whether there was any that had not been under way.
+        """
+        moved = False
+        for identity, item in self._owed.items():
+            work = self._works.get(identity)
+            if work is None:
+                work = Work(item, self._machine_of(item), now=self._clock.now, wake=self._stir)
+                self._works[identity] = work
+                group.start_soon(self._work, work)
+                await work.started()
+                moved = True
+            elif work.waiting:
+                await work.go_on()
+                moved = True
+        return moved
+
+    async def _work(self, work: Work) -> None:
+        INSIDE.set(True)
+        await work.run(self._perform)
+
+    def _stir(self) -> None:
+        self._wake.set()
+
+    def _machine_of(self, item: OwedInvocation) -> Machine[Any, Any, Any]:
+        machine: Machine[Any, Any, Any] = self.machine
+        snapshot: Snapshot[Any] | None = self.snapshot
+        for key in item.address:
+            child = cast("Snapshot[Any]", snapshot).children[key.rpartition("#")[0]]
+            machine, snapshot = machine.sources[child.src], child.snapshot
+        return machine
+
+    def _at_rest(self) -> bool:
+        return not self._works and not (self._timers and self._wait_for_timers)
+
+    async def _wait(self) -> None:
+        """Wait until a worker, a sender or a timer has something."""
+        if not self._timers:
+            await self._wake.wait()
+        else:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._sleep, self._timers[0].due)
+                await self._wake.wait()
+                group.cancel_scope.cancel()
+        self._wake = anyio.Event()
+
+    async def _sleep(self, due: float) -> None:
+        await self._clock.sleep_until(due)
+        self._wake.set()
+
+    async def _publish(self) -> None:
+        while self._unpublished:
+            await self._observers.publish(*self._unpublished.popleft())
+        # Also where nothing was waited for: a machine that is never at rest can still be cancelled.
+        await anyio.lowlevel.checkpoint()
+
+    def exception_of(self, error: ErrorInfo) -> BaseException | None:
+        """Return the exception that an error of this run was made from."""
+        return next((raised for info, raised in self._failed if info is error), None)

@@ -1,0 +1,114 @@
+"""A piece of owed work while it is being done: what its worker may see, and how it says what came of it.
+
+A worker only *proposes*. What it proposes is a function of what is owed at the moment of delivery; the driver calls
+it, and alone decides what is committed, and when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import NoReturn, TypeAlias
+
+import anyio
+import anyio.lowlevel
+
+from interlock.run.border import AnyMachine, error_info
+from interlock.statechart import Input, OwedInvocation
+
+__all__ = ["Make", "Perform", "Work"]
+
+Make: TypeAlias = Callable[[OwedInvocation], Input]
+"""Says what shall be committed, given the work as it is owed now; raises StepError where the machine's code does."""
+
+
+class Work:
+    """One running invocation, as its worker and the driver see it."""
+
+    __slots__ = ("_committed", "_now", "_under_way", "_wake", "machine", "owed", "proposed", "raised", "scope", "since")
+
+    def __init__(
+        self, owed: OwedInvocation, machine: AnyMachine, *, now: Callable[[], float], wake: Callable[[], None]
+    ) -> None:
+        self.owed = owed
+        """What is owed by now: the invocation with its records, and the state of the machine that owes it."""
+        self.machine = machine
+        """The machine that owes it: the root, or a child machine."""
+        self.scope = anyio.CancelScope()
+        self.proposed: Make | None = None
+        """What the worker wants to be committed."""
+        self.since = 0.0
+        """When it came to want that."""
+        self.raised: BaseException | None = None
+        """What the work has failed with."""
+        self._now = now
+        self._wake = wake
+        self._under_way = anyio.Event()
+        self._committed: anyio.Event | None = None
+
+    # -- the worker's side ---------------------------------------------------------------------------------------------
+
+    async def run(self, perform: Perform) -> None:
+        """Do the work. Returns when it is done, or is owed no more."""
+        try:
+            with self.scope:
+                await perform(self)
+        finally:
+            self.entered()
+
+    def entered(self) -> None:
+        """Say that outside code is about to be called, so that the next work may go on."""
+        self._under_way.set()
+
+    async def propose(self, make: Make) -> None:
+        """Ask for something to be committed, and wait until it is. Cancelled if the work is owed no more by then."""
+        self.proposed, self.since = make, self._now()
+        self._committed = anyio.Event()
+        self._wake()
+        self.entered()
+        await self._committed.wait()
+        if self.scope.cancel_called:
+            await anyio.lowlevel.checkpoint()  # ends here, however the two were ordered
+
+    async def finish(self, output: object) -> None:
+        """Ask for the work to be completed with ``output``, which is JSON."""
+        await self.propose(lambda owed: Input.done(owed.key, output, address=owed.address))
+
+    async def fail(self, error: Exception, *, data: object = None) -> None:
+        """Ask for the work to be ended with an error."""
+        self.raised = error
+        info = error_info(error, data=data)
+        await self.propose(lambda owed: Input.failed(owed.key, info, address=owed.address))
+
+    async def record(self, record: object) -> None:
+        """Ask for a record to be kept on the invocation, and go on once it is."""
+        await self.propose(lambda owed: Input(address=owed.address, invocation=owed.key, record=record))
+
+    async def crash(self, error: Exception) -> None:
+        """Report that the machine's own code raised while the work was prepared: the run cannot go on."""
+
+        def make(_: OwedInvocation) -> NoReturn:
+            raise error
+
+        await self.propose(make)
+
+    # -- the driver's side ---------------------------------------------------------------------------------------------
+
+    @property
+    def waiting(self) -> bool:
+        """Whether what was proposed has been dealt with and the worker does not know it yet."""
+        return self.proposed is None and self._committed is not None and not self._committed.is_set()
+
+    async def started(self) -> None:
+        """Wait until the worker has called outside code, or wants something, or has ended."""
+        await self._under_way.wait()
+
+    async def go_on(self) -> None:
+        """Tell the worker that what it proposed is committed, and wait as :meth:`started` does."""
+        if self._committed is not None:
+            self._under_way = anyio.Event()
+            self._committed.set()
+            await self._under_way.wait()
+
+
+Perform: TypeAlias = Callable[[Work], Awaitable[None]]
+"""Carries out one kind of work. What outside code raises, it reports; it raises only for faults of the library."""

@@ -1,0 +1,120 @@
+"""Makes a node's candidate lists, on first use: building a large machine costs little more than writing it down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from interlock.statechart.definition import Arguments, Transition, WithAt
+from interlock.statechart.nodes import CHOICE, Candidate
+from interlock.statechart.targets import find_target
+
+if TYPE_CHECKING:
+    from interlock.statechart.nodes import Node
+
+__all__ = ["compile_always", "compile_candidates", "delay_text"]
+
+
+def compile_candidates(node: Node) -> None:
+    definition = node.definition
+    exact: dict[str, tuple[Candidate, ...]] = {}
+    wild: dict[str, tuple[Candidate, ...]] = {}
+    for transition in definition.on:
+        event = transition.event
+        candidate = _candidate(node, transition, "event")
+        if event == "*" or event.endswith(".*"):
+            prefix = event[:-2] if event != "*" else ""
+            wild[prefix] = (*wild.get(prefix, ()), candidate)
+        else:
+            exact[event] = (*exact.get(event, ()), candidate)
+    if definition.on_done:
+        exact[f"@done.state.{node.id}"] = _slot(node, definition.on_done, "output")
+    if definition.on_error:
+        wild["@error"] = _slot(node, definition.on_error, "error")
+    timers = {timer.id: timer for timer in node.timers}
+    for timed in definition.after:
+        timer = timers[f"after:{delay_text(timed.delay)}:{node.id}"]
+        exact[timer.event_type] = _slot(node, timed.transitions, "none")
+    if definition.timeout is not None:
+        exact[f"@timeout:{node.id}"] = _slot(node, definition.on_timeout, "none")
+    for invocation in node.invocations:
+        item = invocation.definition
+        done = _slot(node, item.on_done, "output")
+        failed = _slot(node, item.on_error, "error")
+        if invocation.timer is not None:
+            # Completion takes the time limit off, whether anybody handles it or not.
+            done = (*done, _candidate(node, Transition(), "output"))
+            for candidate in (*done, *failed):
+                candidate.cancels = invocation.timer
+            exact[f"@{invocation.timer}"] = _slot(node, item.on_timeout, "none")
+        if done:
+            exact[f"@done.invoke.{invocation.id}"] = done
+        if failed:
+            exact[f"@error.invoke.{invocation.id}"] = failed
+    node.exact = exact
+    node.wild = tuple(sorted(wild.items(), key=lambda item: -len(item[0])))
+
+
+def compile_always(node: Node) -> tuple[Candidate, ...]:
+    definition = node.definition
+    if node.kind == CHOICE:
+        return (_candidate(node, Transition(handler=definition.choose, targets=definition.targets), "none"),)
+    return _slot(node, definition.always, "none") if definition.always else ()
+
+
+def _slot(node: Node, transitions: Sequence[Transition], arguments: Arguments) -> tuple[Candidate, ...]:
+    return tuple([_candidate(node, transition, arguments) for transition in transitions])
+
+
+def _candidate(node: Node, transition: Transition, arguments: Arguments) -> Candidate:
+    handler, handler_wide = _adapt(transition.handler, arguments)
+    guard, guard_wide = _adapt(transition.guard, arguments)
+    targets: tuple[Node, ...] | None = None
+    if transition.handler is None and transition.targets is not None:
+        targets = tuple([_known(node, name) for name in transition.targets])
+    return Candidate(
+        node,
+        transition,
+        handler=handler,
+        handler_wide=handler_wide,
+        guard=guard,
+        guard_wide=guard_wide,
+        targets=targets,
+    )
+
+
+def _known(node: Node, name: str) -> Node:
+    found = find_target(node, name)
+    assert found is not None, name  # noqa: S101  # checked when the machine was built
+    return found
+
+
+def delay_text(delay: Any) -> str:
+    """Return a delay as it stands in a timer's id."""
+    return delay if isinstance(delay, str) else repr(delay)
+
+
+def _adapt(function: Any, arguments: Arguments) -> tuple[Callable[..., Any] | None, bool]:
+    """Return a function of (context, event) (or, wide, of (context, event, at)) for whatever the slot passes."""
+    if function is None:
+        return None, False
+    wide = isinstance(function, WithAt)
+    inner: Callable[..., Any] = function.function if isinstance(function, WithAt) else function
+    if arguments == "event":
+        return inner, wide
+    adapted: Callable[..., Any]
+    if arguments == "none":
+        adapted = (lambda context, _event, at: inner(context, at)) if wide else (lambda context, _event: inner(context))
+    elif arguments == "output":
+        adapted = (
+            (lambda context, event, at: inner(context, event.output, at))
+            if wide
+            else (lambda context, event: inner(context, event.output))
+        )
+    else:
+        adapted = (
+            (lambda context, event, at: inner(context, event.error, at))
+            if wide
+            else (lambda context, event: inner(context, event.error))
+        )
+    return adapted, wide

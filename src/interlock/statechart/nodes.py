@@ -1,0 +1,271 @@
+"""The parts of a compiled chart: nodes numbered in document order, and what each of them declares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from interlock.statechart.moves import UNSET, Move, RichMove
+
+if TYPE_CHECKING:
+    from interlock.statechart.chart import Configuration, Route, Table
+    from interlock.statechart.definition import Invoke, State, Transition
+    from interlock.statechart.moves import Operation
+
+__all__ = [
+    "ATOMIC",
+    "CHOICE",
+    "COMPOUND",
+    "FINAL",
+    "HISTORY",
+    "PARALLEL",
+    "Candidate",
+    "Invocation",
+    "Node",
+    "NodeTimer",
+]
+
+ATOMIC, COMPOUND, PARALLEL, FINAL, HISTORY, CHOICE = range(6)
+KINDS: Mapping[str, int] = {
+    "atomic": ATOMIC,
+    "compound": COMPOUND,
+    "parallel": PARALLEL,
+    "final": FINAL,
+    "history": HISTORY,
+    "choice": CHOICE,
+}
+
+_NO_ENTRIES: dict[str, Any] = {}  # shared until there is a first entry
+_MAX_REGIONS = 512
+
+
+class Node:
+    """One state of the chart. ``index`` is its place in document order; its subtree is ``index <= i < end``."""
+
+    __slots__ = (
+        "_always",
+        "_compiled",
+        "_eventless",
+        "by_key",
+        "children",
+        "conf",
+        "defaults",
+        "definition",
+        "depth",
+        "end",
+        "entry",
+        "exact",
+        "exit",
+        "histories",
+        "id",
+        "index",
+        "inert_conf",
+        "initial",
+        "invocations",
+        "key",
+        "kind",
+        "noisy_entry",
+        "noisy_exit",
+        "output",
+        "parent",
+        "path",
+        "region",
+        "regions",
+        "table",
+        "timers",
+        "wild",
+    )
+
+    def __init__(self, table: Table, definition: State, key: str, parent: Node | None) -> None:
+        self.table = table
+        self.definition = definition
+        self.key = key
+        self.parent = parent
+        self.kind = KINDS[definition.kind]
+        self.index = len(table.nodes)
+        self.end = self.index + 1
+        if parent is None:
+            self.path = ""
+            self.depth = 0
+            self.region = False
+            self.id: str = definition.id or table.id
+        else:
+            self.path = f"{parent.path}.{key}" if parent.path else key
+            self.depth = parent.depth + 1
+            self.region = parent.kind == PARALLEL
+            self.id = definition.id or f"{table.id}.{self.path}"
+        self.children: tuple[Node, ...] = ()
+        self.by_key: dict[str, Node] = _NO_ENTRIES
+        self.histories: tuple[Node, ...] = ()
+        self.initial: Node | None = None
+        self.defaults: tuple[Node, ...] = ()
+        self.conf: Configuration | None = None
+        self.inert_conf: Configuration | None = None
+        self.noisy_exit = False
+        self.noisy_entry = False
+        self.entry: Callable[..., Any] | None = None
+        self.exit: Callable[..., Any] | None = None
+        self.output: Any = UNSET
+        self.timers: tuple[NodeTimer, ...] = ()
+        self.invocations: tuple[Invocation, ...] = ()
+        self.exact: dict[str, tuple[Candidate, ...]] = _NO_ENTRIES
+        self.wild: tuple[tuple[str, tuple[Candidate, ...]], ...] = ()
+        self.regions: dict[str, Any] = _NO_ENTRIES
+        self._always: tuple[Candidate, ...] | None = None
+        self._eventless: bool | None = None
+        self._compiled = False
+
+    def candidates(self, event_type: str) -> tuple[Candidate, ...]:
+        """Return this node's own candidates for an event type, in the order in which they are asked."""
+        if not self._compiled:
+            from interlock.statechart.candidates import compile_candidates
+
+            compile_candidates(self)
+            self._compiled = True
+        found = self.exact.get(event_type, ())
+        for prefix, candidates in self.wild:
+            if prefix == "" or event_type == prefix or event_type.startswith(prefix + "."):
+                found += candidates
+        return found
+
+    @property
+    def always(self) -> tuple[Candidate, ...]:
+        """This node's eventless candidates; a choice node's only one is its choice."""
+        if self._always is None:
+            from interlock.statechart.candidates import compile_always
+
+            self._always = compile_always(self)
+        return self._always
+
+    @property
+    def eventless(self) -> bool:
+        """Whether this node or one of its ancestors has an eventless transition."""
+        if self._eventless is None:
+            path: list[Node] = []
+            node: Node | None = self
+            while node is not None and node._eventless is None:
+                path.append(node)
+                node = node.parent
+            known = bool(node is not None and node._eventless)
+            for item in reversed(path):
+                known = item._eventless = known or bool(item.definition.always) or item.kind == CHOICE
+        return bool(self._eventless)
+
+    def region_candidates(self, event_type: str) -> tuple[Candidate, ...]:
+        """Return the candidates from this leaf up to the root of its region, in the order in which they are asked."""
+        found: tuple[Candidate, ...] = ()
+        node: Node = self
+        while True:
+            found += node.candidates(event_type)
+            if node.parent is None or node.region:
+                return found
+            node = node.parent
+
+    def remember_region(self, event_type: str, region: Any) -> Any:
+        """Keep what this leaf's region is asked on an event type; bounded, since types come from outside."""
+        if self.regions is _NO_ENTRIES:
+            self.regions = {}
+        if len(self.regions) < _MAX_REGIONS:
+            self.regions[event_type] = region
+        return region
+
+    def contains(self, other: Node) -> bool:
+        """Whether ``other`` is this node or lies inside it."""
+        return self.index <= other.index < self.end
+
+    def __repr__(self) -> str:
+        return f"<node {self.id}>"
+
+
+class Candidate:
+    """A compiled transition: its functions take (context, event) or, wide, (context, event, at)."""
+
+    __slots__ = (
+        "allowed",
+        "bare",
+        "cancels",
+        "definition",
+        "guard",
+        "guard_wide",
+        "handler",
+        "handler_wide",
+        "input",
+        "node",
+        "operations",
+        "patch",
+        "plain",
+        "reenter",
+        "route",
+        "routes",
+        "static_move",
+        "targets",
+    )
+
+    def __init__(
+        self,
+        node: Node,
+        definition: Transition,
+        *,
+        handler: Callable[..., Any] | None,
+        handler_wide: bool,
+        guard: Callable[..., Any] | None,
+        guard_wide: bool,
+        targets: tuple[Node, ...] | None,
+    ) -> None:
+        self.node = node
+        self.definition = definition
+        self.handler = handler
+        self.handler_wide = handler_wide
+        self.guard = guard
+        self.guard_wide = guard_wide
+        self.targets = targets
+        self.reenter = definition.reenter
+        self.patch: Mapping[str, Any] | None = definition.patch
+        self.operations: tuple[Operation, ...] = definition.operations
+        self.input: Any = definition.input
+        self.route: Route | None = None
+        if handler is None and (targets or self.reenter):
+            self.route = node.table.route(node, targets or (node,), reenter=self.reenter)
+        self.routes: dict[Any, Route] = {}
+        self.allowed: frozenset[str] | None = (
+            frozenset(definition.targets) if handler is not None and definition.targets is not None else None
+        )
+        # A static transition as a move; its target is the route, which is None where it stays.
+        self.static_move: Move | None = None
+        if handler is None:
+            move: Move = Move(None, self.patch)
+            if self.operations or self.input is not UNSET:
+                rich = RichMove(None, self.patch)
+                rich.operations, rich.reentering, rich.input = self.operations, False, self.input
+                move = rich
+            self.static_move = move
+        self.cancels: str | None = None
+        inert = handler is None and guard is None and not self.patch and not self.operations and self.input is UNSET
+        self.plain = inert and self.route is not None
+        self.bare = inert and self.route is None
+
+
+class NodeTimer:
+    """A timer that a node declares."""
+
+    __slots__ = ("delay", "event_type", "id")
+
+    def __init__(self, id: str, delay: Any, event_type: str) -> None:
+        self.id = id
+        self.delay = delay
+        self.event_type = event_type
+
+
+class Invocation:
+    """Work that a node declares."""
+
+    __slots__ = ("definition", "id", "input", "input_wide", "node", "src", "timer")
+
+    def __init__(self, node: Node, id: str, definition: Invoke, input: Any, *, wide: bool) -> None:
+        self.node = node
+        self.id = id
+        self.definition = definition
+        self.src = definition.src
+        self.input = input
+        self.input_wide = wide
+        self.timer: str | None = f"invoke-timeout:{id}" if definition.timeout is not None else None
