@@ -81,7 +81,7 @@ def test_a_wrong_record_fails_and_is_shown(tmp_path: Path, capsys: pytest.Captur
         ({"machine": {"id": "m", "entry": [{"op": "explode"}]}}, "explode"),
         ({"machine": {"id": "m", "initial": "a", "states": {"a": {"always": [{"guard": {"op": "maybe"}}]}}}}, "maybe"),
         ({"machine": {"id": "m", "context": {"n": 1}, "entry": [{"op": "set", "key": "n", "value": {"sin": 1}}]}}, "sin"),
-        ({"machine": None}, "TypeError"),
+        ({"machine": None}, "AttributeError"),
         ({"trace": None}, "TypeError"),
     ],
 )

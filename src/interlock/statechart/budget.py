@@ -31,8 +31,11 @@ class Budget:
         """Count one microstep; raises :class:`EndlessLoopError` when there were too many."""
         self.count += 1
         if self.count > self.limit - _REMEMBERED:
-            where = ", ".join(leaf.path or working.machine.id for leaf in working.configuration.leaves)
-            self.recent.append(where if not working.address else f"{'/'.join(working.address)}: {where}")
+            where = ", ".join([leaf.path or working.machine.id for leaf in working.configuration.leaves])
+            if working.address:
+                where = f"{working.machine.id}: {where}"
+            self.recent.append(where)
+            del self.recent[:-_REMEMBERED]
             if self.count > self.limit:
                 cycle = _cycle(self.recent)
                 raise EndlessLoopError(

@@ -48,9 +48,9 @@ def compile_candidates(node: Node) -> None:
                 candidate.cancels = invocation.timer
             exact[f"@{invocation.timer}"] = _slot(node, item.on_timeout, "none")
         if done:
-            exact[f"@done.invoke.{invocation.id}"] = done
+            exact[f"@done.invoke.{invocation.id}"] = (*done, *exact.get(f"@done.invoke.{invocation.id}", ()))
         if failed:
-            exact[f"@error.invoke.{invocation.id}"] = failed
+            exact[f"@error.invoke.{invocation.id}"] = (*failed, *exact.get(f"@error.invoke.{invocation.id}", ()))
     node.exact = exact
     node.wild = tuple(sorted(wild.items(), key=lambda item: -len(item[0])))
 

@@ -33,6 +33,9 @@ __all__ = ["RESERVED_ALLOWED", "Compiler", "compile_table", "find_target"]
 RESERVED_ALLOWED = frozenset({"@agent.usage", "@error.communication"})
 """Types of the library's own events that an author may handle by name."""
 
+RESERVED_PREFIXES = ("@done.invoke.", "@error.invoke.")
+"""How spawned children report: handled with ``on``, as in ``"@done.invoke.*"``, for no state invokes them."""
+
 
 def compile_table(
     id: str,
@@ -321,7 +324,7 @@ class Compiler:
     def check_descriptor(self, node: Node, event: Any) -> None:
         if not isinstance(event, str) or not event:
             raise self.error(node, "invalid-descriptor", f"{event!r} is no event type")
-        if event.startswith("@") and event not in RESERVED_ALLOWED:
+        if event.startswith("@") and event not in RESERVED_ALLOWED and not event.startswith(RESERVED_PREFIXES):
             raise self.error(
                 node,
                 "reserved-event",

@@ -12,7 +12,7 @@ from interlock.statechart.nodes import COMPOUND, FINAL, HISTORY, PARALLEL, Node,
 from interlock.statechart.operations import apply, cancel, stop
 
 if TYPE_CHECKING:
-    from interlock.statechart.snapshot import Child
+    from interlock.statechart.owing import Child
     from interlock.statechart.working import Working
 
 __all__ = ["entered_final", "fail", "finish"]

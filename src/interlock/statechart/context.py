@@ -102,7 +102,7 @@ class MappingContext:
                 try:
                     value = freeze(value, name)
                 except NotJsonError as error:
-                    raise FieldError("invalid-field", name, str(error)) from None
+                    raise FieldError("invalid-field", name, error.message.removeprefix(f"{name}: ")) from None
             dict.__setitem__(new, name, value)
         return new
 

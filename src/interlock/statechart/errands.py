@@ -17,7 +17,8 @@ from interlock.statechart.effects import Cancel, Schedule, Spawn, Start, Stop
 from interlock.statechart.frozen import freeze
 from interlock.statechart.moves import UNSET, Move
 from interlock.statechart.nodes import FINAL, Node
-from interlock.statechart.snapshot import Child, Draft, Rest, Snapshot, Timer
+from interlock.statechart.owing import Child, Timer
+from interlock.statechart.snapshot import Draft, Rest, Snapshot
 
 __all__ = ["Errands", "errands_of"]
 

@@ -23,6 +23,8 @@ from interlock.statechart.definition import State, name_of, state
 from interlock.statechart.effects import Effect
 from interlock.statechart.events import INIT, Event, InternalEvent, event_to_json
 from interlock.statechart.frozen import freeze
+from interlock.statechart.loading import load
+from interlock.statechart.settling import start
 from interlock.statechart.snapshot import Snapshot
 from interlock.statechart.version import structural_version
 
@@ -122,8 +124,6 @@ class Machine(Generic[C, I, O]):
 
         Raises :class:`SnapshotError` naming the field that does not fit; nothing is executed.
         """
-        from interlock.statechart.persist import load
-
         return load(self, data)
 
     @property
@@ -135,8 +135,6 @@ class Machine(Generic[C, I, O]):
         return started
 
     def _start_once(self) -> Any:
-        from interlock.statechart.settling import start
-
         if callable(self._initial_context) or self.input_type is not None or self._machines:
             return None
         try:

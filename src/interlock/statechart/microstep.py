@@ -15,14 +15,14 @@ from interlock.statechart.chart import Plan, Route
 from interlock.statechart.completion import entered_final, finish
 from interlock.statechart.definition import WithAt
 from interlock.statechart.moves import UNSET, Move
-from interlock.statechart.nodes import FINAL, Candidate, Node
+from interlock.statechart.nodes import FINAL, HISTORY, Candidate, Node
 from interlock.statechart.operations import apply, cancel, invoke, operate, schedule_own, stop
 from interlock.statechart.routing import complete, domain_of, effective_targets, exits_of, plan_for, resolve_conflicts
 from interlock.statechart.targets import find_target
 
 if TYPE_CHECKING:
     from interlock.statechart.selection import Choice
-    from interlock.statechart.snapshot import Child
+    from interlock.statechart.owing import Child
     from interlock.statechart.working import Working
 
 __all__ = ["enter_root", "microstep", "route_to"]
@@ -152,6 +152,12 @@ def _carry_out(working: Working, steps: Sequence[tuple[Candidate, Move | None, R
         effective = effective_targets(route.targets, working.history.get)
         top = domain or working.table.root
         entries, new_leaves, defaulted = complete(top, effective, inclusive=inclusive, recall=working.history.get)
+        # Coming in by a history state's default counts as entering its parent by default.
+        defaulted += tuple([
+            target.parent
+            for target in route.targets
+            if target.kind == HISTORY and target not in working.history and target.parent is not None
+        ])
         plans.append((Plan((), entries, defaulted, new_leaves), route, domain))
     for node in exits:
         if node.noisy_exit:

@@ -10,7 +10,8 @@ from interlock.errors import InputError, MissingTimeError, did_you_mean
 from interlock.statechart.definition import WithAt
 from interlock.statechart.effects import Cancel, Emit, Log, Schedule, Send, Spawn, Stop
 from interlock.statechart.events import InternalEvent, as_event
-from interlock.statechart.snapshot import Child, Snapshot, Timer
+from interlock.statechart.owing import Child, Timer
+from interlock.statechart.snapshot import Snapshot
 from interlock.statechart.working import Working, short
 
 if TYPE_CHECKING:

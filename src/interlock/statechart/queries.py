@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from interlock.statechart.budget import Budget
 from interlock.statechart.events import as_event
 from interlock.statechart.moves import Move
+from interlock.statechart.owing import Child, Records
 from interlock.statechart.selection import select
-from interlock.statechart.snapshot import Child, Records, Snapshot
+from interlock.statechart.snapshot import Snapshot
 from interlock.statechart.working import Working
 
 if TYPE_CHECKING:

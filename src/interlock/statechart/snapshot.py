@@ -2,160 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, cast
 
 from interlock.statechart.frozen import EMPTY
+from interlock.statechart.matching import matches, thawed
 from interlock.statechart.moves import UNSET
+from interlock.statechart.owing import Child, Timer
 
 if TYPE_CHECKING:
     from interlock.statechart.chart import Configuration, Table
-    from interlock.statechart.nodes import Invocation, Node
+    from interlock.statechart.nodes import Node
 
-__all__ = ["At", "Child", "Records", "Rest", "Snapshot", "Timer"]
+__all__ = ["FRESH", "Draft", "Rest", "Snapshot", "Status", "input_of", "snapshot_of"]
 
 C_co = TypeVar("C_co", covariant=True)
 Status = Literal["active", "done", "error", "stopped"]
-
-
-class Records:
-    """Append-only JSON kept on an invocation; appending is O(1) and never changes an earlier value."""
-
-    __slots__ = ("_before", "_length", "_value")
-
-    def __init__(self, before: Records | None = None, value: Any = None) -> None:
-        self._before = before
-        self._value = value
-        self._length: int = 0 if before is None else len(before) + 1
-
-    def append(self, value: Any) -> Records:
-        """Return these records with one more."""
-        return Records(self, value)
-
-    def __iter__(self) -> Iterator[Any]:
-        found: list[Any] = []
-        here = self
-        while here._before is not None:
-            found.append(here._value)
-            here = here._before
-        return iter(found[::-1])
-
-    def __len__(self) -> int:
-        return self._length
-
-    def __getitem__(self, index: int) -> Any:
-        return tuple(self)[index]
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (
-            isinstance(other, Records) and self._length == other._length and tuple(self) == tuple(other)
-        )
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __repr__(self) -> str:
-        return f"Records{tuple(self)!r}"
-
-
-NO_RECORDS = Records()
-
-
-class Child:
-    """A running child: an invocation of a state, or a spawned one. ``snapshot`` is set where the source is a machine."""
-
-    __slots__ = ("id", "input", "invocation", "records", "seq", "snapshot", "src")
-
-    def __init__(
-        self,
-        id: str,
-        seq: int,
-        src: str,
-        input: Any,
-        invocation: Invocation | None = None,
-        records: Records = NO_RECORDS,
-        snapshot: Snapshot[Any] | None = None,
-    ) -> None:
-        self.id = id
-        self.seq = seq
-        self.src = src
-        self.input = input
-        self.invocation = invocation
-        self.records = records
-        self.snapshot = snapshot
-
-    @property
-    def key(self) -> str:
-        """``id#seq``: which of the children that had this id."""
-        return f"{self.id}#{self.seq}"
-
-    @property
-    def state(self) -> Node | None:
-        """The state that invokes it; None for a spawned child."""
-        return None if self.invocation is None else self.invocation.node
-
-    @property
-    def status(self) -> Status:
-        """A child machine's status; ``"active"`` for anything else, for it is here while it runs."""
-        return self.snapshot.status if self.snapshot is not None else "active"
-
-    def with_(self, *, records: Records | None = None, snapshot: Snapshot[Any] | None = None) -> Child:
-        """Return this child with more records or another snapshot."""
-        return Child(
-            self.id,
-            self.seq,
-            self.src,
-            self.input,
-            self.invocation,
-            self.records if records is None else records,
-            self.snapshot if snapshot is None else snapshot,
-        )
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (
-            isinstance(other, Child)
-            and (self.id, self.seq, self.src, self.invocation) == (other.id, other.seq, other.src, other.invocation)
-            and self.input == other.input
-            and self.records == other.records
-            and self.snapshot == other.snapshot
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]  # holds mappings
-
-    def __repr__(self) -> str:
-        return f"Child({self.key!r}, src={self.src!r})"
-
-
-class Timer:
-    """A pending timer. ``event`` is what it raises (or, with ``to``, sends); None for a state's own timer."""
-
-    __slots__ = ("delay", "due", "event", "id", "seq", "to")
-
-    def __init__(self, id: str, seq: int, delay: float, due: float, event: Any = None, to: str | None = None) -> None:
-        self.id = id
-        self.seq = seq
-        self.delay = delay
-        self.due = due
-        self.event = event
-        self.to = to
-
-    @property
-    def key(self) -> str:
-        """``id#seq``: which of the timers that had this id."""
-        return f"{self.id}#{self.seq}"
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (
-            isinstance(other, Timer)
-            and (self.id, self.seq, self.delay, self.due, self.to, self.event)
-            == (other.id, other.seq, other.delay, other.due, other.to, other.event)
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]  # holds mappings
-
-    def __repr__(self) -> str:
-        return f"Timer({self.key!r}, due={self.due!r})"
 
 
 class Rest:
@@ -235,7 +98,7 @@ class Snapshot(Draft, Generic[C_co]):
     @property
     def value(self) -> Any:
         """The active states as plain data: a key, or nested dicts; ``{}`` for an atomic root or region."""
-        return _thawed(self.configuration.value)
+        return thawed(self.configuration.value)
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -327,13 +190,13 @@ class Snapshot(Draft, Generic[C_co]):
 
     def dump(self) -> dict[str, Any]:
         """Return the snapshot as strict JSON data, complete: ``machine.load`` goes on from there as if nothing was."""
-        from interlock.statechart.persist import dump
+        from interlock.statechart.saving import dump
 
         return dump(self)
 
     def to_json(self) -> str:
         """Return :meth:`dump` as text; equal snapshots give equal text."""
-        from interlock.statechart.persist import to_json
+        from interlock.statechart.saving import to_json
 
         return to_json(self)
 
@@ -368,75 +231,6 @@ def snapshot_of(configuration: Configuration, context: Any, rest: Rest) -> Snaps
     made: Any = Draft(configuration, context, rest)
     made.__class__ = Snapshot
     return cast("Snapshot[Any]", made)
-
-
-class At:
-    """What a wide function sees beside its context: the event, the states, the state's own input, the children."""
-
-    __slots__ = ("_children", "_configuration", "event", "input")
-
-    def __init__(self, configuration: Configuration, event: Any, input: Any, children: Mapping[str, Child]) -> None:
-        self._configuration = configuration
-        self._children = children
-        self.event = event
-        self.input = input
-
-    @property
-    def value(self) -> Any:
-        """The active states, as ``snapshot.value``."""
-        return _thawed(self._configuration.value)
-
-    @property
-    def children(self) -> Mapping[str, Status]:
-        """The statuses of the running children, by id."""
-        return {id: child.status for id, child in self._children.items()}
-
-    def matches(self, pattern: str | Mapping[str, Any]) -> bool:
-        """Whether ``pattern`` describes active states."""
-        return matches(self._configuration, pattern)
-
-
-def matches(configuration: Configuration, pattern: str | Mapping[str, Any]) -> bool:
-    """Whether a dotted path or partial value describes active states. An empty one matches any but an atomic value."""
-    root = configuration.table.root
-    stack: list[tuple[Node, Any]] = [(root, pattern)]
-    while stack:
-        node, wanted = stack.pop()
-        if isinstance(wanted, str):
-            for key in wanted.split("."):
-                found = node.by_key.get(key)
-                if found is None or not configuration.active(found):
-                    return False
-                node = found
-        elif isinstance(wanted, Mapping):
-            items = cast("Mapping[str, Any]", wanted)
-            if node is not root and not node.children and node.parent is not None and not node.region:
-                return False
-            for key, below in items.items():
-                found = node.by_key.get(key)
-                if found is None or not configuration.active(found):
-                    return False
-                stack.append((found, below))
-        else:
-            return False
-    return True
-
-
-def _thawed(value: Any) -> Any:
-    # The cached value is shared; a caller gets a copy to do with as it likes.
-    if not isinstance(value, dict):
-        return value
-    top: dict[str, Any] = {}
-    stack: list[tuple[dict[str, Any], dict[str, Any]]] = [(cast("dict[str, Any]", value), top)]
-    while stack:
-        source, copy = stack.pop()
-        for key, below in source.items():
-            if isinstance(below, dict):
-                copy[key] = {}
-                stack.append((cast("dict[str, Any]", below), copy[key]))
-            else:
-                copy[key] = below
-    return top
 
 
 def input_of(rest_inputs: Mapping[Node, Any], node: Node) -> Any:

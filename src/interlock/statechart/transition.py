@@ -102,6 +102,8 @@ def microsteps(
         raise _foreign(machine, snapshot)
     else:
         last = _step(machine, snapshot, input, at, trace)
+    if not trace and last[0] is not snapshot:
+        return [last]  # no transition was taken, but something else happened: a child has ended, a timer is spent
     found: list[tuple[Snapshot[C], tuple[Effect, ...]]] = []
     before = 0
     for number, (state, effects) in enumerate(trace):

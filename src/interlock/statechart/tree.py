@@ -10,7 +10,8 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from interlock.statechart.completion import fail
-from interlock.statechart.effects import Start, Terminate
+from interlock.errors import EndlessLoopError
+from interlock.statechart.effects import Send, Start, Terminate
 from interlock.statechart.events import InternalEvent
 from interlock.statechart.macrostep import begin, macrostep, run
 from interlock.statechart.microstep import microstep
@@ -20,9 +21,12 @@ from interlock.statechart.working import Working
 
 if TYPE_CHECKING:
     from interlock.statechart.effects import Effect
-    from interlock.statechart.snapshot import Child
+    from interlock.statechart.owing import Child
 
-__all__ = ["Tree", "current_child"]
+__all__ = ["MAX_NESTING", "Tree", "current_child"]
+
+MAX_NESTING = 64
+"""How deep machines may be nested in machines, in a step and in a saved snapshot."""
 
 
 class Tree:
@@ -72,6 +76,15 @@ class Tree:
         """Initialise a child machine."""
         machine = parent.machine.sources[child.src]
         address = (*parent.address, child.key)
+        if len(address) > MAX_NESTING:
+            names = [key.partition("#")[0] for key in address[-3:]]
+            raise EndlessLoopError(
+                f"machines start machines more than {MAX_NESTING} deep (... {' -> '.join(names)}); a machine that invokes "
+                "itself as soon as it starts never comes to rest",
+                machine=machine.id,
+                event=None,
+                cycle=names,
+            )
         kid = begin(machine, child.input, self.at, self.effects, self.budget, address)
         parent.adopt(child, kid)
         return kid
@@ -180,9 +193,8 @@ class Tree:
             if timer.to == "@parent" or timer.to in working.children:
                 deliver_to(working, timer.to, timer.event, working.children)
             else:
-                working.queue.append(
-                    InternalEvent("@error.communication", timer.to, error={"to": timer.to, "event": timer.event.type})
-                )
+                # It was accepted when it was sent. That nobody is there now is for the host to see, as a dead letter.
+                self.effects.append(Send(timer.to, timer.event, address=working.address))
         else:
             working.queue.append(InternalEvent(f"@{timer.id}", timer.id) if timer.event is None else timer.event)
         run(working, InternalEvent("@timer", timer.id))

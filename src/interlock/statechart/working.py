@@ -24,8 +24,10 @@ from interlock.statechart.context import FieldError
 from interlock.statechart.definition import WithAt, name_of
 from interlock.statechart.effects import Effect
 from interlock.statechart.frozen import freeze
+from interlock.statechart.matching import At
 from interlock.statechart.moves import Move
-from interlock.statechart.snapshot import At, Child, Rest, Snapshot, Status, Timer, input_of, snapshot_of
+from interlock.statechart.owing import Child, Timer
+from interlock.statechart.snapshot import Rest, Snapshot, Status, input_of, snapshot_of
 
 if TYPE_CHECKING:
     from interlock.statechart.budget import Budget
@@ -241,9 +243,9 @@ class Working:
             return self.table.context.patch(context, fields)
         except FieldError as error:
             known = self.table.context.fields
-            hint = f" {did_you_mean(error.field, known)}" if error.code == "unknown-field" and known else ""
+            hint = f". {did_you_mean(error.field, known)}" if error.code == "unknown-field" and known else ""
             raise self.refuse(
-                error.code, f"the move sets context field {error.field!r}: {error.reason}.{hint}", node, event
+                error.code, f"the move sets context field {error.field!r}: {error.reason}{hint}", node, event
             ) from error
 
     def own_children(self) -> dict[str, Child]:

@@ -1,128 +1,33 @@
-"""Saving and loading. The saved form is strict JSON, complete, stable and versioned::
+"""Loading: a saved snapshot is checked field by field against the machine, and nothing of it is executed.
 
-    {"format": 1, "machine": id, "version": text, "status": "active" | "done" | "error",
-     "states": [ids of the active leaves], "context": ..., "seq": number,
-     "output": ..., "error": {"value": ...} | {"info": ...},         # where there is one
-     "history": {history state id: [state ids]},                      # the rest only where not empty
-     "inputs": {state id: ...}, "results": {final state id: ...},
-     "children": [{"id", "seq", "src", "input", "state"?, "records"?, "snapshot"?}],
-     "timers": [{"id", "seq", "delay", "due", "event"?, "to"?}]}
-
-Equal snapshots give equal bytes: lists and keys stand in document order or in order of ``seq``.
+The form is the one that ``saving`` describes.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError
 
 from interlock.errors import ErrorInfo, NotJsonError, SnapshotError, did_you_mean
 from interlock.statechart.context import FieldError
-from interlock.statechart.events import event_to_json
 from interlock.statechart.frozen import FrozenDict, freeze
 from interlock.statechart.nodes import CHOICE, COMPOUND, HISTORY, PARALLEL
-from interlock.statechart.snapshot import NO_RECORDS, Child, Rest, Snapshot, Timer, snapshot_of
+from interlock.statechart.owing import NO_RECORDS, Child, Timer
+from interlock.statechart.saving import FORMAT
+from interlock.statechart.snapshot import Rest, Snapshot, snapshot_of
 
 if TYPE_CHECKING:
     from interlock.statechart.chart import Configuration
     from interlock.statechart.machine import Machine
     from interlock.statechart.nodes import Node
 
-__all__ = ["FORMAT", "dump", "load", "to_json"]
+__all__ = ["load"]
 
-FORMAT = 1
-_MAX_DEPTH = 64
-
-
-def to_json(snapshot: Snapshot[Any]) -> str:
-    """Return :func:`dump` as text: the same value, the same text."""
-    return json.dumps(dump(snapshot), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
-
-def dump(snapshot: Snapshot[Any]) -> dict[str, Any]:
-    """Return a snapshot as JSON data. Raises :class:`NotJsonError` with the path of what cannot be saved."""
-    table = snapshot.table
-    rest = snapshot.rest
-    try:
-        context = freeze(table.context.dump(snapshot.context), "context")
-    except PydanticSerializationError as error:
-        raise NotJsonError(f"cannot be saved: {error}", path="context") from error
-    found: dict[str, Any] = {
-        "format": FORMAT,
-        "machine": table.id,
-        "version": table.version,
-        "status": rest.status,
-        "states": [leaf.id for leaf in snapshot.configuration.leaves],
-        "context": thaw(context),
-        "seq": rest.seq,
-    }
-    if rest.status == "done":
-        found["output"] = thaw(_plain(rest.output, "output"))
-    if rest.status == "error":
-        error = rest.error
-        found["error"] = {"info": error.to_json()} if isinstance(error, ErrorInfo) else {"value": thaw(error)}
-    if rest.history:
-        found["history"] = {node.id: [item.id for item in rest.history[node]] for node in _in_order(rest.history)}
-    if rest.inputs:
-        found["inputs"] = {node.id: thaw(rest.inputs[node]) for node in _in_order(rest.inputs)}
-    if rest.results:
-        found["results"] = {node.id: thaw(rest.results[node]) for node in _in_order(rest.results)}
-    if rest.children:
-        found["children"] = [_dump_child(child) for child in sorted(rest.children.values(), key=lambda item: item.seq)]
-    if rest.timers:
-        found["timers"] = [_dump_timer(timer) for timer in sorted(rest.timers.values(), key=lambda item: item.seq)]
-    return found
-
-
-def _in_order(nodes: Mapping[Node, Any]) -> list[Node]:
-    return sorted(nodes, key=lambda node: node.index)
-
-
-def _plain(value: Any, path: str) -> Any:
-    model_dump = getattr(value, "model_dump", None)
-    if model_dump is not None:
-        value = model_dump(mode="json")
-    elif hasattr(value, "__dataclass_fields__"):
-        from pydantic_core import to_jsonable_python
-
-        value = to_jsonable_python(value)
-    return freeze(value, path)
-
-
-def _dump_child(child: Child) -> dict[str, Any]:
-    found: dict[str, Any] = {"id": child.id, "seq": child.seq, "src": child.src, "input": thaw(child.input)}
-    if child.state is not None:
-        found["state"] = child.state.id
-    if len(child.records):
-        found["records"] = [thaw(record) for record in child.records]
-    if child.snapshot is not None:
-        found["snapshot"] = dump(child.snapshot)
-    return found
-
-
-def _dump_timer(timer: Timer) -> dict[str, Any]:
-    found: dict[str, Any] = {"id": timer.id, "seq": timer.seq, "delay": timer.delay, "due": timer.due}
-    if timer.event is not None:
-        found["event"] = thaw(freeze(event_to_json(timer.event), f"timers.{timer.id}.event"))
-    if timer.to is not None:
-        found["to"] = timer.to
-    return found
-
-
-def thaw(value: Any) -> Any:
-    """Return frozen JSON data as plain lists and dicts that belong to the caller."""
-    if isinstance(value, tuple):
-        return [thaw(item) for item in cast("tuple[Any, ...]", value)]
-    if isinstance(value, FrozenDict):
-        return {key: thaw(item) for key, item in cast("dict[str, Any]", value).items()}
-    return value
-
-
-# -- loading -----------------------------------------------------------------------------------------------------------
+_MAX_DEPTH = 64  # as tree.MAX_NESTING
 
 
 def load(machine: Machine[Any, Any, Any], data: Mapping[str, Any] | str | bytes) -> Snapshot[Any]:

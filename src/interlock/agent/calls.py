@@ -1,0 +1,92 @@
+"""Calls of plain functions, async or not: what they are given, and what their answers are by their annotation."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast, get_args, get_origin, get_type_hints
+
+from pydantic import PydanticUserError, TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError, to_json
+
+from interlock.agent.reasons import reasons, short
+from interlock.errors import CallResultError, DefinitionError, NotJsonError
+from interlock.statechart.frozen import freeze
+
+__all__ = ["CallSpec"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CallSpec:
+    """A function that a state calls. ``name`` is the source under which a host may provide another one."""
+
+    function: Callable[..., object]
+    name: str
+
+    def __post_init__(self) -> None:
+        if self.name.startswith("agent."):
+            raise DefinitionError(
+                f"call(name={self.name!r}): names that begin with 'agent.' are the library's own; choose another",
+                code="reserved-name",
+            )
+        if not self.name.replace(".", "_").replace("-", "_").isidentifier():
+            raise DefinitionError(
+                f"call({short(self.function)}): {self.name!r} is no name for a source; give name=", code="invalid-call"
+            )
+        _ = self._answer  # an annotation that means nothing is said now
+
+    @staticmethod
+    def arguments(given: object) -> tuple[tuple[object, ...], dict[str, object]]:
+        """Return the invocation's input as positional and keyword arguments: a mapping gives names, else one value."""
+        if given is None:
+            return (), {}
+        if isinstance(given, Mapping):
+            return (), dict(cast("Mapping[str, object]", given))
+        return (given,), {}
+
+    def encode(self, answer: object) -> object:
+        """Return the function's answer as strict JSON; raises :class:`CallResultError` if it is of another type."""
+        try:
+            checked = self._answer.validate_python(answer)
+            return freeze(self._answer.dump_python(checked, mode="json", warnings="error"))
+        except ValidationError as error:
+            raise self._refused(answer, reasons(error)) from error
+        except (NotJsonError, PydanticSerializationError) as error:
+            raise self._refused(answer, str(error)) from error
+
+    def decode(self, output: object) -> object:
+        """Return what :meth:`encode` made as the type that the function is annotated with."""
+        return self._answer.validate_json(to_json(output))
+
+    @cached_property
+    def _answer(self) -> TypeAdapter[Any]:
+        annotation = _returned(self.function)
+        try:
+            return TypeAdapter(annotation)
+        except (PydanticUserError, TypeError) as error:
+            raise DefinitionError(
+                f"call({self.name}): the return annotation {annotation!r} is no type that JSON can carry; {error}",
+                code="invalid-call",
+            ) from None
+
+    def _refused(self, answer: object, reason: str) -> CallResultError:
+        return CallResultError(f"{self.name} returned {short(answer)}, which its annotation refuses: {reason}")
+
+
+def _returned(function: Callable[..., object]) -> Any:  # noqa: ANN401  # a type, of whatever kind
+    """Return what a function is annotated to return, awaited; anything goes where nothing is said."""
+    target = function if inspect.isroutine(function) else type(function).__call__
+    try:
+        annotation: Any = get_type_hints(target, include_extras=True).get("return", object)
+    except NameError as error:
+        raise DefinitionError(
+            f"call({short(function)}): its annotations cannot be read ({error}); define the type before the call, at "
+            "the top of a module",
+            code="invalid-call",
+        ) from None
+    origin = get_origin(annotation)
+    if isinstance(origin, type) and issubclass(origin, Awaitable):
+        return get_args(annotation)[-1]
+    return annotation

@@ -1,0 +1,189 @@
+"""A decision from its request to the event that is sent: all of it pure. Who calls the model is the host's business.
+
+- ``decision_request(machine, owed)`` gives the request, which the host's executor answers with a ``Choice``;
+- ``judge(machine, snapshot, request, choice)`` gives the event, or a refused attempt for the next request;
+- ``delivery(owed, event)`` gives the input that sends the event and completes the decision, in one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from interlock.agent.contract import Choice
+from interlock.agent.decide import DecideSpec
+from interlock.agent.descriptors import describe
+from interlock.agent.events import Event, EventClass
+from interlock.agent.legality import Offer, candidates, offer, refusal
+from interlock.agent.reading import AnyMachine, classes_of, read_event
+from interlock.agent.reasons import short
+from interlock.agent.requests import DecisionAttempt, DecisionRequest, Failure, JsonObject
+from interlock.errors import ExecutorError, InputError, NoLegalEventsError
+from interlock.statechart import Input, OwedInvocation, Snapshot
+from interlock.statechart.events import event_to_json
+
+__all__ = [
+    "DecideSpec",
+    "candidates",
+    "checked_choice",
+    "decision_request",
+    "delivery",
+    "judge",
+    "judge_choice",
+    "moved_on",
+    "renewed_request",
+]
+
+
+def decision_request(machine: AnyMachine, owed: OwedInvocation) -> DecisionRequest:
+    """Return the request of a running decision, worded from the snapshot that it is owed by.
+
+    Arguments:
+        machine: the machine that the invocation belongs to (the child's, for a decision inside a child machine).
+        owed: the invocation, as ``owed(snapshot)`` lists it; its records are the attempts so far.
+
+    Raises :class:`NoLegalEventsError` where nothing can be picked, so that no model is asked for nothing.
+    """
+    spec = _spec(owed)
+    state = owed.state or "(root)"
+    words = spec.words(owed.snapshot, state)
+    found = _offered(machine, owed, spec)
+    return DecisionRequest(
+        id=owed.identity,
+        src=owed.src,
+        name=spec.name or owed.id,
+        events=describe(found.events, among=classes_of(machine).values()),
+        withheld=tuple(event.type for event in found.withheld),
+        attempts=tuple(DecisionAttempt.from_json(record) for record in owed.records),
+        model=words.model,
+        system=words.system,
+        prompt=words.prompt,
+        messages=words.messages,
+        max_retries=words.max_retries,
+        temperature=words.temperature,
+        max_output_tokens=words.max_output_tokens,
+        top_p=words.top_p,
+        top_k=words.top_k,
+        seed=words.seed,
+        stop_sequences=words.stop_sequences,
+        metadata=words.metadata,
+    )
+
+
+def renewed_request(machine: AnyMachine, owed: OwedInvocation, request: DecisionRequest) -> DecisionRequest:
+    """Return ``request`` with the attempts and the candidates of now, and its words as they were.
+
+    Raises :class:`NoLegalEventsError` where nothing is left to pick.
+    """
+    found = _offered(machine, owed, _spec(owed))
+    return replace(
+        request,
+        events=describe(found.events, among=classes_of(machine).values()),
+        withheld=tuple(event.type for event in found.withheld),
+        attempts=tuple(DecisionAttempt.from_json(record) for record in owed.records),
+    )
+
+
+def judge(
+    machine: AnyMachine,
+    snapshot: Snapshot[object],
+    request: DecisionRequest,
+    choice: Choice,
+) -> Event | DecisionAttempt:
+    """Return the event that was picked, ready to be sent, or the attempt that says why it is refused.
+
+    Three checks, in this order: its type is offered, its payload fits (the validated one, with defaults, is what is
+    sent), the machine would take it now. So an event that is returned is one that ``snapshot.can``.
+
+    Arguments:
+        machine: the machine that the decision belongs to.
+        snapshot: where that machine stands now.
+        request: what was asked.
+        choice: what was answered; it is not trusted.
+    """
+    return judge_choice(request, choice, classes_of(machine), lambda event: refusal(snapshot, event))
+
+
+def judge_choice(
+    request: DecisionRequest,
+    choice: Choice,
+    classes: Mapping[str, EventClass],
+    refuse: Callable[[Event], str | None],
+) -> Event | DecisionAttempt:
+    """Judge a choice by the request, the event classes, and a function that says why an event may not be sent."""
+    offered = {event.type: classes[event.type] for event in request.events if event.type in classes}
+    read = read_event(offered, choice.event)
+    if isinstance(read, Event):
+        wrong = refuse(read)
+        return read if wrong is None else _attempt("rejected-by-guard", wrong, event_to_json(read), choice)
+    kind = None if read.event is None else read.event.get("type")
+    if not read.known_type and kind in request.withheld:
+        return _attempt("rejected-by-guard", f"{kind!r} is not allowed now", read.event, choice)
+    return _attempt("invalid-payload" if read.known_type else "unknown-event", read.reason, read.event, choice)
+
+
+def moved_on(snapshot: Snapshot[object], event: Event) -> DecisionAttempt | None:
+    """Judge a chosen event once more when it is delivered; None where it can still be sent."""
+    wrong = refusal(snapshot, event)
+    if wrong is None:
+        return None
+    reason = f"the machine has moved on since the question was asked: {wrong}"
+    return DecisionAttempt(failure="moved-on", reason=reason, event=event_to_json(event))
+
+
+def delivery(owed: OwedInvocation, event: Event) -> Input:
+    """Return the one input that sends the chosen event and completes the decision, so that nothing falls between."""
+    return Input(address=owed.address, event=event, by="decision", invocation=owed.key, output=event_to_json(event))
+
+
+def checked_choice(request: DecisionRequest, answer: object) -> Choice:
+    """Return what an executor answered if it is a :class:`Choice`; else raise an error that shows how to make one."""
+    if isinstance(answer, Choice):
+        return answer
+    raise ExecutorError(
+        f"request {request.id!r}: the decide executor returned {short(answer, 200)} ({type(answer).__name__}); "
+        f"{_wrapping(answer)}"
+    )
+
+
+def _wrapping(answer: object) -> str:
+    if isinstance(answer, Event | Mapping):
+        return "wrap it: return Choice(event=<that>, reason=..., usage=...)"
+    return "return Choice(event=...)"
+
+
+def _offered(machine: AnyMachine, owed: OwedInvocation, spec: DecideSpec) -> Offer:
+    found = offer(machine, owed.snapshot, spec, state=owed.state or "(root)")
+    if not found.events:
+        raise NoLegalEventsError(
+            _nothing_to_pick(owed.snapshot, found),
+            machine=owed.snapshot.machine_id,
+            state=owed.state or "(root)",
+            accepted=owed.snapshot.accepted_events(),
+        )
+    return found
+
+
+def _nothing_to_pick(snapshot: Snapshot[object], found: Offer) -> str:
+    accepted = ", ".join(snapshot.accepted_events()) or "nothing"
+    withheld = ", ".join(event.type for event in found.withheld)
+    because = f" Not legal now: {withheld}." if withheld else ""
+    return (
+        f"there is no event to decide on; the active states handle: {accepted}.{because} A decision picks an event "
+        "that an active state handles by name, that allowed_events includes and that is not for people only"
+    )
+
+
+def _spec(owed: OwedInvocation) -> DecideSpec:
+    if not isinstance(owed.logic, DecideSpec):
+        raise InputError(f"invocation {owed.identity!r} (source {owed.src!r}) is no decision", code="invalid-input")
+    return owed.logic
+
+
+def _attempt(failure: Failure, reason: str, event: JsonObject | None, choice: Choice) -> DecisionAttempt:
+    return DecisionAttempt(failure=failure, reason=reason, event=event, model_reason=_writable(choice.reason))
+
+
+def _writable(text: object) -> str | None:
+    # Whatever an adapter hands over as the model's words: records are strict JSON, so lone surrogates go.
+    return None if text is None else str(text).encode(errors="replace").decode()

@@ -1,0 +1,117 @@
+"""From untrusted data to an event of a declared class: the one place where payloads are validated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+from pydantic import ValidationError
+from pydantic_core import to_json
+
+from interlock.agent.events import Event, EventClass
+from interlock.agent.reasons import reasons, short
+from interlock.agent.requests import JsonObject
+from interlock.errors import InputError, NotJsonError, did_you_mean
+from interlock.statechart import FrozenDict, Machine
+from interlock.statechart.events import event_to_json
+from interlock.statechart.frozen import freeze
+
+__all__ = ["AnyMachine", "Unreadable", "classes_of", "parse_event", "read_event"]
+
+AnyMachine: TypeAlias = Machine[Any, Any, Any]
+
+_DEEPEST = 64
+"""Levels of nesting in a payload. Real payloads have a handful; parsers of hostile ones run out of stack."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Why data is no event: of no known type (``known_type`` False), or with a payload that its class refuses."""
+
+    known_type: bool
+    reason: str
+    event: JsonObject | None
+    """The data as strict JSON, as far as it can be written so."""
+
+
+def read_event(classes: Mapping[str, EventClass], given: object) -> Event | Unreadable:
+    """Return ``given`` as an event of one of these classes: validated, with defaults, exactly as JSON would carry it.
+
+    Arguments:
+        classes: event classes by type.
+        given: an event, or a mapping with ``type`` beside the fields.
+    """
+    data: object = event_to_json(given) if isinstance(given, Event) else given
+    if not isinstance(data, Mapping):
+        reason = f"{short(data)} is no event: an object with 'type' is needed"
+        return Unreadable(known_type=False, reason=reason, event=None)
+    fields = cast("Mapping[object, object]", data)
+    kind = fields.get("type")
+    written, unwritable = _written(fields)
+    if not isinstance(kind, str):
+        return Unreadable(known_type=False, reason=f"'type' must name the event, not {short(kind)}", event=written)
+    event_class = classes.get(kind)
+    if event_class is None:
+        hint = did_you_mean(kind[:80], classes)
+        return Unreadable(known_type=False, reason=f"there is no event {short(kind)} here. {hint}", event=written)
+    if written is None:
+        return Unreadable(known_type=True, reason=unwritable, event=None)
+    try:
+        # From JSON text: there a strict model takes an array for a tuple and a text for a date.
+        event = event_class.model_validate_json(to_json({name: value for name, value in written.items() if name != "type"}))
+        freeze(event_to_json(event))
+    except ValidationError as error:
+        return Unreadable(known_type=True, reason=reasons(error), event=written)
+    except NotJsonError as error:
+        return Unreadable(known_type=True, reason=str(error), event=written)
+    return event
+
+
+def parse_event(machine: AnyMachine, given: object) -> Event:
+    """Return untrusted data as an event that ``machine`` declares; whether it is legal now is another question.
+
+    Arguments:
+        machine: the machine whose event classes count.
+        given: an event, a mapping with ``type`` beside the fields, or a bare type for an event without fields.
+
+    Raises :class:`InputError` naming the machine, the event and what is wrong with it.
+    """
+    read = read_event(classes_of(machine), {"type": given} if isinstance(given, str) else given)
+    if isinstance(read, Unreadable):
+        named = "" if read.event is None else f"event {short(read.event.get('type'))}: "
+        raise InputError(f"machine {machine.id!r}: {named}{read.reason}", code="invalid-event")
+    return read
+
+
+def classes_of(machine: AnyMachine) -> dict[str, EventClass]:
+    """Return the event classes that a machine declares, by type, in order of declaration."""
+    types: Mapping[str, object] = machine.event_types
+    return {kind: found for kind, found in types.items() if isinstance(found, type) and issubclass(found, Event)}
+
+
+def _written(fields: Mapping[object, object]) -> tuple[JsonObject | None, str]:
+    """Return data as strict JSON, or None and the reason why it cannot be written so."""
+    try:
+        frozen: FrozenDict[str, object] = freeze(dict(fields))
+    except NotJsonError as error:
+        return None, str(error)
+    if not _within(frozen, _DEEPEST):
+        return None, f"nested deeper than {_DEEPEST} levels"
+    return frozen, ""
+
+
+def _within(value: object, levels: int) -> bool:
+    # Level by level: the depth of foreign data must not be the depth of our stack.
+    here: list[object] = [value]
+    for _ in range(levels):
+        below: list[object] = []
+        for item in here:
+            if isinstance(item, Mapping):
+                below.extend(cast("Mapping[str, object]", item).values())
+            elif isinstance(item, tuple):
+                below.extend(cast("tuple[object, ...]", item))
+        if not below:
+            return True
+        here = below
+    return False

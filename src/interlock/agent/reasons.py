@@ -1,0 +1,31 @@
+"""How values and refusals are put into words, for people and for models alike."""
+
+from __future__ import annotations
+
+from pydantic import ValidationError
+
+__all__ = ["reasons", "short"]
+
+_MOST = 5
+
+
+def reasons(error: ValidationError) -> str:
+    """Return what a schema refused, field by field, with what was given."""
+    found = error.errors(include_url=False, include_context=False)
+    shown: list[str] = []
+    for item in found[:_MOST]:
+        where = ".".join(str(part) for part in item["loc"])
+        given = "" if item["type"] in ("missing", "value_error") else f" (given: {short(item['input'])})"
+        shown.append(f"{where + ': ' if where else ''}{item['msg'].removeprefix('Value error, ')}{given}")
+    if len(found) > _MOST:
+        shown.append(f"and {len(found) - _MOST} more")
+    return "; ".join(shown)
+
+
+def short(value: object, longest: int = 80) -> str:
+    """Return a value as it may stand in a message: cut, and never failing."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001  # a broken repr must not hide what is being reported
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."

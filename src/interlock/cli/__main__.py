@@ -1,0 +1,5 @@
+"""``python -m interlock.cli``: the command line without its script."""
+
+from interlock.cli import main
+
+main()

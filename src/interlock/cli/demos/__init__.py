@@ -1,0 +1,3 @@
+"""Agents to try: each is one machine, written as anyone would write theirs."""
+
+__all__: list[str] = []

@@ -1,0 +1,57 @@
+"""What can be known to be missing before anything runs: executors, and functions behind sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from interlock.agent.contract import Executors
+from interlock.agent.decide import DECIDE, DecideSpec
+from interlock.errors import BindError
+from interlock.run.border import AnyMachine
+from interlock.statechart import Invoke, Machine
+
+__all__ = ["check"]
+
+
+def check(machine: AnyMachine, executors: Executors) -> None:
+    """Raise :class:`BindError` if some state of the machine, or of a machine below it, asks for what nobody can do."""
+    for where, owner, invoke in _invocations(machine):
+        if isinstance(invoke.logic, DecideSpec) or invoke.src == DECIDE:
+            if executors.decide is None:
+                raise BindError(
+                    f"{where} asks a model to decide, but there is no executor for it; call "
+                    f"run_agent(..., executors=Executors(decide=...))",
+                    code="missing-executor",
+                )
+        elif not callable(owner.sources.get(invoke.src)):
+            raise BindError(
+                f"{where} invokes the source {invoke.src!r}, which is {_shown(owner.sources.get(invoke.src))}; give "
+                f"run_agent(..., actors={{{invoke.src!r}: function or machine}}), or machine.provide(...) for a child",
+                code="unregistered-source",
+            )
+
+
+def _invocations(machine: AnyMachine) -> Iterator[tuple[str, AnyMachine, Invoke]]:
+    """Yield each invocation of a function or model in a tree of machines, with its place and the machine it is in."""
+    waiting: list[tuple[str, AnyMachine]] = [(f"machine {machine.id!r}", machine)]
+    seen = {id(machine)}
+    while waiting:
+        chain, current = waiting.pop(0)
+        children: Mapping[str, Any] = {name: source for name, source in current.sources.items() if isinstance(source, Machine)}
+        invoked: dict[str, str] = {}
+        for node in current.nodes:
+            place = f"{chain}, state {node.path or '(root)'!r}"
+            for invoke in node.definition.invoke:
+                if invoke.src in children:
+                    invoked.setdefault(invoke.src, place)
+                else:
+                    yield place, current, invoke
+        for name, child in children.items():
+            if id(child) not in seen:
+                seen.add(id(child))
+                waiting.append((f"{invoked.get(name, chain)} > child machine {child.id!r}", child))
+
+
+def _shown(source: object) -> str:
+    return "a name without a function" if source is None else f"a {type(source).__name__}, not a function"

@@ -1,0 +1,51 @@
+"""Which worker carries out which kind of owed work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import anyio
+
+from interlock.agent.contract import Executors
+from interlock.agent.decide import DECIDE, DecideSpec
+from interlock.errors import BindError, NotJsonError
+from interlock.run.deciding import Decider
+from interlock.run.functions import THREADS, call
+from interlock.run.usage import Budget
+from interlock.run.work import Work
+from interlock.statechart import Machine
+
+__all__ = ["Performer"]
+
+
+class Performer:
+    """Carries out all work of one run: decisions by the host's executor, everything else by the source's function."""
+
+    def __init__(self, executors: Executors, budget: Budget, execution_id: str) -> None:
+        self._limiter = anyio.CapacityLimiter(THREADS)
+        self._decide = (
+            None
+            if executors.decide is None
+            else Decider(execute=executors.decide, budget=budget, limiter=self._limiter, execution_id=execution_id)
+        )
+
+    async def __call__(self, work: Work) -> None:
+        """Carry out one piece of work; what outside code raises is reported to the machine."""
+        owed = work.owed
+        source = work.machine.sources.get(owed.src)
+        if isinstance(owed.logic, DecideSpec) or owed.src == DECIDE:
+            if self._decide is not None:
+                await self._decide(work)
+                return
+        elif callable(source) and not isinstance(source, Machine):
+            await self._call(work, source)
+            return
+        # Spawned at run time, where nothing could be known beforehand.
+        await work.fail(
+            BindError(
+                f"machine {work.machine.id!r}: nothing carries out the source {owed.src!r} of child {owed.id!r}; give "
+                "run_agent() an executor or actors= for it",
+                code="unregistered-source",
+            )
+        )
