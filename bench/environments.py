@@ -72,10 +72,11 @@ def measured(peer: Peer, cache: Path, *, quick: bool) -> dict[str, object]:
         _ensure_installed(peer, home)
         say(f"{peer.name}: measuring")
         command = peer.command(home) + (["--quick"] if quick else [])
-        return json.loads(_run(command, limit=_MEASURE_SECONDS, cwd=BENCH))
+        figures: dict[str, object] = json.loads(_run(command, limit=_MEASURE_SECONDS, cwd=BENCH))
     except (PeerError, OSError, ValueError, subprocess.SubprocessError) as error:
         say(f"{peer.name}: {error}")
         return {"error": str(error)}
+    return figures
 
 
 def say(line: str) -> None:

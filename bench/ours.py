@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import floor
 import machines
@@ -12,8 +12,8 @@ from measure import REGIONS, RING, Measure, Run, expect, first_pass, retained, r
 
 from interlock.statechart import Machine, Snapshot, initial_transition, owed, transition
 
-AnyMachine = Machine[Any, Any, Any]
-AnySnapshot = Snapshot[Any]
+AnyMachine: TypeAlias = Machine[Any, Any, Any]
+AnySnapshot: TypeAlias = Snapshot[Any]
 
 
 def repeat(make: Callable[[], AnyMachine], event_type: str, stands: Callable[[AnySnapshot, int], None]) -> Run:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import interlock.statechart as sc
 from interlock.errors import StepError
-from interlock.statechart.nodes import COMPOUND, HISTORY, PARALLEL
 from tests.conformance.corpus import DATA, cases_in, files_in
 from tests.conformance.generate import case as generated
 from tests.conformance.machines import build
@@ -96,10 +95,10 @@ def test_the_configuration_is_always_legal(seed: int) -> None:
             node = by_id[name]
             assert node.parent is None or node.parent.id in active
             below = [child for child in node.children if child.id in active]
-            if node.kind == COMPOUND:
+            if node.definition.kind == "compound":
                 assert len(below) == 1
-            if node.kind == PARALLEL:
-                assert below == [child for child in node.children if child.kind != HISTORY]
+            if node.definition.kind == "parallel":
+                assert below == [child for child in node.children if child.definition.kind != "history"]
 
 
 @settings(max_examples=150)

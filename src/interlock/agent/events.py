@@ -29,12 +29,15 @@ Actor: TypeAlias = Literal["human"]
 """Who alone may send an event; no model is ever offered what only a person may send."""
 
 
-class Event(BaseModel, frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True):
+class Event(BaseModel):
     """Base of all events. Subclasses declare the payload as fields; class keywords say the rest.
 
     ``type`` names the event (the class name, if not given; dots make name spaces: ``"todo.add"``), ``actor="human"``
     reserves it for people. As data an event is flat: its fields beside its type.
     """
+
+    # Not as keywords of the class: for type checkers a class with frozen=True would have to be the base of none without.
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
 
     type: ClassVar[str] = "Event"
     actor: ClassVar[Actor | None] = None
@@ -99,7 +102,7 @@ def _check_names(event: type[Event]) -> None:
 
 
 def _declared_names(event: type[Event]) -> Iterable[str]:
-    """Return the names that the class body annotates or assigns, methods excepted where they override nothing of ours."""
+    """Return the names that the class body annotates, and those of ours that it assigns."""
     if sys.version_info >= (3, 14):
         from annotationlib import Format, get_annotations  # noqa: PLC0415  # not there before
 
@@ -116,7 +119,7 @@ def _checked_type(event: type[Event], given: str | None) -> str:
         raise _refused(event, f"{given!r} is no event type: use a non-empty text without '*'")
     if kind.startswith(("@", "agent.")):
         raise DefinitionError(
-            f"event class {event.__name__}: types that begin with '@' or 'agent.' are the library's own; {kind!r} is taken",
+            f"event class {event.__name__}: types that begin with '@' or 'agent.' are the library's own, not {kind!r}",
             code="reserved-event",
         )
     return kind

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Generic, Literal, TypeAlias, TypedDict, TypeVar
+from typing import Any, Generic, TypeAlias, TypedDict, TypeVar
 
 from interlock.agent.decide import Allowed
 from interlock.agent.requests import JsonObject
 from interlock.errors import ErrorInfo
-from interlock.statechart import After, Invoke, Move, State, Transition
+from interlock.statechart import After, Invoke, Move, Transition
 
-__all__ = ["DecideFields", "Delay", "Slot", "StateFields", "Targets", "TransitionFields"]
+__all__ = [
+    "DecideFields",
+    "Delay",
+    "ErrorSlot",
+    "EventlessFields",
+    "FinalFields",
+    "InvokeFields",
+    "Slot",
+    "StateFields",
+    "Targets",
+    "TransitionFields",
+]
 
 C = TypeVar("C")
 E = TypeVar("E")
@@ -72,6 +83,16 @@ class StateFields(TypedDict, Generic[C], total=False):
     description: str
 
 
+class FinalFields(TypedDict, Generic[C], total=False):
+    """What a final state may hold besides its output."""
+
+    entry: Move | Callable[[C], Move | None]
+    tags: str | Iterable[str]
+    meta: Mapping[str, object]
+    id: str
+    description: str
+
+
 class InvokeFields(TypedDict, Generic[C], total=False):
     """What may be said about any work that a state starts."""
 
@@ -102,8 +123,3 @@ class DecideFields(InvokeFields[C], total=False):
     seed: int | Callable[[C], int | None]
     stop_sequences: Sequence[str] | Callable[[C], Sequence[str]]
     metadata: JsonObject | Callable[[C], JsonObject]
-
-
-Kind: TypeAlias = Literal["parallel"]
-
-States: TypeAlias = Mapping[str, State]

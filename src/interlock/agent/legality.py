@@ -14,7 +14,7 @@ from interlock.errors import InvalidMoveError, did_you_mean
 from interlock.statechart import Snapshot, Transition, selected
 
 if TYPE_CHECKING:
-    from interlock.statechart.nodes import Candidate, Node
+    from interlock.statechart.nodes import Node
 
 __all__ = ["Offer", "candidates", "matching", "offer", "refusal"]
 
@@ -119,18 +119,23 @@ def _for_people_only(snapshot: Snapshot[object], kind: str) -> bool:
     """
     possible: list[Transition] = []
     for leaf in snapshot.configuration.leaves:
-        chain = [candidate.definition for candidate in _up_to_first_certain(leaf, kind)]
-        if chain and len(chain) == 1 and for_people(chain[0]):
+        chain = list(_up_to_first_certain(leaf, kind))
+        if len(chain) == 1 and for_people(chain[0]) and _certain(chain[0]):
             return True
         possible.extend(chain)
     return bool(possible) and all(for_people(transition) for transition in possible)
 
 
-def _up_to_first_certain(leaf: Node, kind: str) -> Iterator[Candidate]:
+def _up_to_first_certain(leaf: Node, kind: str) -> Iterator[Transition]:
     node: Node | None = leaf
     while node is not None:
         for candidate in node.candidates(kind):
-            yield candidate
-            if candidate.definition.static and candidate.definition.guard is None:
+            yield candidate.definition
+            if _certain(candidate.definition):
                 return
         node = node.parent
+
+
+def _certain(transition: Transition) -> bool:
+    """Whether a transition is taken whatever the payload, so that none behind it is ever asked."""
+    return transition.static and transition.guard is None

@@ -59,7 +59,9 @@ def read_event(classes: Mapping[str, EventClass], given: object) -> Event | Unre
         return Unreadable(known_type=True, reason=unwritable, event=None)
     try:
         # From JSON text: there a strict model takes an array for a tuple and a text for a date.
-        event = event_class.model_validate_json(to_json({name: value for name, value in written.items() if name != "type"}))
+        event = event_class.model_validate_json(
+            to_json({name: value for name, value in written.items() if name != "type"})
+        )
         freeze(event_to_json(event))
     except ValidationError as error:
         return Unreadable(known_type=True, reason=reasons(error), event=written)

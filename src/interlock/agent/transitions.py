@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import CodeType
-from typing import Any, Protocol, cast
+from typing import Any, TypeAlias, cast
 
 from interlock.agent.events import EventClass
 from interlock.agent.reasons import short
@@ -16,12 +16,7 @@ from interlock.statechart.definition import WithAt
 
 __all__ = ["Decoding", "event_transition", "slot", "transition"]
 
-Then = str | Sequence[str] | Move | Callable[..., Any] | WithAt
-
-
-class _Named(Protocol):
-    __qualname__: str
-    __code__: CodeType
+Then: TypeAlias = str | Sequence[str] | Move | Callable[..., Any] | WithAt
 
 
 class Decoding:
@@ -30,12 +25,9 @@ class Decoding:
     It shows the author's name and code, so that errors name his function and its targets can be read from it.
     """
 
-    __slots__ = ("__code__", "__qualname__", "_decode", "_handler")
-
     def __init__(self, handler: Callable[..., object], decode: Callable[[Any], object]) -> None:
-        named = cast("_Named", handler)
-        self.__qualname__ = getattr(named, "__qualname__", type(handler).__name__)
-        self.__code__ = getattr(named, "__code__", None)
+        self.__qualname__: str = getattr(handler, "__qualname__", type(handler).__name__)
+        self.__code__: CodeType | None = getattr(handler, "__code__", None)
         self._handler = handler
         self._decode = decode
 
@@ -43,7 +35,9 @@ class Decoding:
         return self._handler(context, self._decode(output))
 
 
-def event_transition(event: str | EventClass, then: Then, fields: Mapping[str, Any], *, wide: bool = False) -> Transition:
+def event_transition(
+    event: str | EventClass, then: Then, fields: Mapping[str, Any], *, wide: bool = False
+) -> Transition:
     """Return the transition for an event class, type or pattern."""
     if isinstance(event, str):
         return transition(then, fields, event=event, wide=wide)
@@ -54,7 +48,7 @@ def transition(then: Then, fields: Mapping[str, Any], *, event: str = "", wide: 
     """Return one candidate: ``then`` is a target, several, a move, or a handler."""
     _check_actor(event, fields.get("meta") or {})
     if isinstance(then, Move):
-        made = engine_on(event, **{"to": then.target, **fields})
+        made = engine_on(event, then.target, **fields)
         return replace(
             made,
             patch=dict(then.patch) if then.patch else None,
@@ -62,13 +56,19 @@ def transition(then: Then, fields: Mapping[str, Any], *, event: str = "", wide: 
             reenter=made.reenter or then.reentering,
             input=then.input,
         )
-    if isinstance(then, type) or not (isinstance(then, str | Sequence | WithAt) or callable(then)):
+    if not _can_happen(then):
         raise DefinitionError(
             f"{f'on {event!r}: ' if event else ''}{short(then)} is nothing that can happen; give a target, "
             "agent.goto(...), agent.stay(...), or a handler that returns one of these",
             code="invalid-transition",
         )
     return engine_on(event, with_at(cast("Callable[..., Any]", then)) if wide else then, **fields)
+
+
+def _can_happen(then: object) -> bool:
+    if isinstance(then, type):
+        return False
+    return isinstance(then, str | Sequence | WithAt) or callable(then)
 
 
 def slot(then: Then | None, decode: Callable[[Any], object] | None = None) -> tuple[Transition, ...]:

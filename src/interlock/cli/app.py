@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +10,10 @@ import typer
 from rich.console import Console
 
 import interlock
+from interlock.cli.options import Model, Options
 from interlock.cli.screen import Screen
 from interlock.cli.stops import CommandError, UsageError
-from interlock.cli.support import Options, support
+from interlock.cli.support import support
 from interlock.errors import InterlockError
 
 __all__ = ["app", "run"]
@@ -28,14 +28,6 @@ app = typer.Typer(
 )
 demo = typer.Typer(name="demo", help="Agents to try, on your own machine and without a key.", no_args_is_help=True)
 app.add_typer(demo)
-
-
-class Model(StrEnum):
-    """Who decides."""
-
-    LOCAL = "local"
-    HUMAN = "human"
-    SCRIPTED = "scripted"
 
 
 def run() -> None:
@@ -55,7 +47,9 @@ def _version(wanted: bool) -> None:  # noqa: FBT001  # as typer calls it
 @app.callback()
 def start(
     *,
-    version: Annotated[bool, typer.Option("--version", help="Say the version and end.", callback=_version, is_eager=True)] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Say the version and end.", callback=_version, is_eager=True)
+    ] = False,
 ) -> None:
     """AI agents that can only make legal moves."""
 
@@ -69,7 +63,9 @@ def choose() -> None:
 def support_command(
     text: Annotated[
         str | None,
-        typer.Argument(help="What the customer says. With --resume: the other words that the case waits for.", show_default=False),
+        typer.Argument(
+            help="What the customer says. With --resume: the other words that the case waits for.", show_default=False
+        ),
     ] = None,
     *,
     model: Annotated[
@@ -77,20 +73,28 @@ def support_command(
     ] = None,
     order_amount: Annotated[float | None, typer.Option(min=0, help="What the order cost. [default: 49.90]")] = None,
     charges: Annotated[int | None, typer.Option(min=0, help="How often the order was charged. [default: 2]")] = None,
-    shipped: Annotated[bool | None, typer.Option("--shipped/--not-shipped", help="Whether the order is on its way. [default: not]")] = None,
+    shipped: Annotated[
+        bool | None, typer.Option("--shipped/--not-shipped", help="Whether the order is on its way. [default: not]")
+    ] = None,
     pretend: Annotated[
-        str | None, typer.Option(metavar="EVENT", help="Let the model's first answer be this one, legal or not, and see what happens.")
+        str | None,
+        typer.Option(
+            metavar="EVENT", help="Let the model's first answer be this one, legal or not, and see what happens."
+        ),
     ] = None,
     answer: Annotated[
-        str | None, typer.Option(metavar="approve|change|reject", help="What the person says to the proposal, for scripts.")
+        str | None,
+        typer.Option(metavar="approve|change|reject", help="What the person says to the proposal, for scripts."),
     ] = None,
-    save: Annotated[Path | None, typer.Option(metavar="FILE", help="Stop where a person is waited for, and save the case.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Stop where a person is waited for, and save the case.")
+    ] = None,
     resume: Annotated[Path | None, typer.Option(metavar="FILE", help="Go on with a saved case.")] = None,
 ) -> None:
     """A shop's support desk: a model sorts the request among the legal moves, a person approves, then it happens."""
     options = Options(
         text=text,
-        model=None if model is None else model.value,
+        model=model,
         order_amount=order_amount,
         charges=charges,
         shipped=shipped,

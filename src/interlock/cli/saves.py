@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Literal
 from uuid import uuid4
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
+from interlock.cli.options import Model
+from interlock.cli.stops import CommandError
 from interlock.errors import SnapshotError
 
 __all__ = ["DEFAULT_FILE", "SavedCase", "Step", "read", "write"]
@@ -30,7 +31,7 @@ class SavedCase(BaseModel, frozen=True, extra="forbid"):
 
     interlock: Literal["demo support"] = "demo support"
     format: Literal[1] = 1
-    model: Literal["local", "human", "scripted"]
+    model: Model
     path: tuple[Step, ...]
     snapshot: dict[str, JsonValue]
 
@@ -38,36 +39,35 @@ class SavedCase(BaseModel, frozen=True, extra="forbid"):
 def write(file: Path, case: SavedCase) -> None:
     """Save a case, whole or not at all. A file that holds something else is not overwritten.
 
-    Raises :class:`SnapshotError` if it stands in the way, or if the file cannot be written.
+    Raises :class:`CommandError` if such a file stands in the way, or if the place cannot be written.
     """
-    if file.exists():
-        try:
-            read(file)
-        except SnapshotError as error:
-            raise SnapshotError(
-                f"{file} exists and is no saved case, so it is left alone; give another name with --save",
-                code="invalid-snapshot",
-            ) from error
     beside = file.with_name(f".{file.name}.{uuid4().hex[:8]}")
     try:
-        beside.write_text(case.model_dump_json(indent=2) + "\n", "utf-8")
-        os.replace(beside, file)
+        if file.exists() and not _ours(file):
+            raise CommandError(
+                f"{file} exists and is no saved case, so it is left alone; give another name with --save"
+            )
+        try:
+            beside.write_text(case.model_dump_json(indent=2) + "\n", "utf-8")
+            beside.replace(file)
+        finally:
+            beside.unlink(missing_ok=True)
     except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise SnapshotError(f"{file} cannot be written: {_why(error)}", code="invalid-snapshot") from error
+        raise CommandError(f"{file} cannot be written: {_why(error)}; give another place with --save") from error
 
 
 def read(file: Path) -> SavedCase:
-    """Return the case in a file. Raises :class:`SnapshotError` if it cannot be read or holds something else."""
+    """Return the case in a file.
+
+    Raises :class:`CommandError` if it cannot be read, :class:`SnapshotError` if it holds something else.
+    """
     try:
         if not file.is_file():
-            raise SnapshotError(
-                f"{file} is not a file" if file.exists() else f"there is no file {file}", code="invalid-snapshot"
-            )
+            raise CommandError(f"{file} is not a file" if file.exists() else f"there is no file {file}")
         with file.open("rb") as opened:
             data = opened.read(LARGEST + 1)
     except OSError as error:
-        raise SnapshotError(f"{file} cannot be read: {_why(error)}", code="invalid-snapshot") from error
+        raise CommandError(f"{file} cannot be read: {_why(error)}") from error
     if len(data) > LARGEST:
         raise SnapshotError(f"{file} is no saved case: it is larger than {LARGEST:,} bytes", code="invalid-snapshot")
     try:
@@ -77,6 +77,14 @@ def read(file: Path) -> SavedCase:
         where = ".".join(str(part) for part in first["loc"])
         told = f"{where}: {first['msg']}" if where else first["msg"]
         raise SnapshotError(f"{file} is no saved case of this demo: {told}", code="invalid-snapshot") from error
+
+
+def _ours(file: Path) -> bool:
+    try:
+        read(file)
+    except (CommandError, SnapshotError):
+        return False
+    return True
 
 
 def _why(error: OSError) -> str:

@@ -6,23 +6,24 @@ import asyncio
 import functools
 import sys
 import uuid
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeAlias, TypeVar, cast
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias, TypeVar, cast
 
 import anyio
 from anyio.from_thread import start_blocking_portal
 
 from interlock.agent.contract import Executors
 from interlock.agent.events import Event
-from interlock.errors import BindError, ErrorInfo
+from interlock.errors import BindError
 from interlock.run import bind
-from interlock.run.border import error_info, read_event
+from interlock.run.border import read_event
 from interlock.run.clock import Clock, SystemClock
 from interlock.run.driver import Driver, Timers
 from interlock.run.functions import INSIDE
 from interlock.run.observers import Committed, Observers
 from interlock.run.perform import Performer
-from interlock.run.results import Cause, Done, Failed, Idle
+from interlock.run.results import Done, Failed, Idle
+from interlock.run.settle import settle
 from interlock.run.usage import Budget
 from interlock.statechart import Input, Machine, Snapshot
 
@@ -42,7 +43,7 @@ OnEmitted: TypeAlias = Mapping[str | type[Event], Callable[[Any], object]]
 async def run_agent(
     machine: Machine[C, I, O],
     *,
-    input: I | None = None,  # noqa: A002
+    input: I | None = None,
     snapshot: Saved[C] | None = None,
     event: GivenEvent | None = None,
     executors: Executors | None = None,
@@ -107,13 +108,14 @@ async def run_agent(
     if delivered is not None:
         driver.send(delivered)
     await _alone(driver.run)
-    return _result(driver, budget)
+    settled: Done[O, C] | Idle[C] | Failed[C] = settle(driver, budget.spent)
+    return settled
 
 
 def run_agent_sync(
     machine: Machine[C, I, O],
     *,
-    input: I | None = None,  # noqa: A002
+    input: I | None = None,
     snapshot: Saved[C] | None = None,
     event: GivenEvent | None = None,
     executors: Executors | None = None,
@@ -168,8 +170,9 @@ def _checked(executors: Executors | None, max_model_calls: int, timers: str) -> 
             f"executors={executors!r} is {type(executors).__name__}; wrap the functions: Executors(decide=...)",
             code="invalid-argument",
         )
-    if isinstance(max_model_calls, bool) or not isinstance(cast("object", max_model_calls), int) or max_model_calls < 0:
-        raise BindError(f"max_model_calls={max_model_calls!r}; give a whole number of 0 or more", code="invalid-argument")
+    most = cast("object", max_model_calls)
+    if isinstance(most, bool) or not isinstance(most, int) or most < 0:
+        raise BindError(f"max_model_calls={most!r}; give a whole number of 0 or more", code="invalid-argument")
     if timers not in ("wait", "return"):
         raise BindError(f"timers={timers!r}; give 'wait' or 'return'", code="invalid-argument")
     return executors
@@ -182,64 +185,26 @@ def _loaded(machine: Machine[C, Any, Any], saved: Saved[C]) -> Snapshot[C]:
     return saved if saved.table is machine.table else machine.load(saved.dump())
 
 
-async def _alone(run: Callable[[], Any]) -> None:
+async def _alone(run: Callable[[], Awaitable[None]]) -> None:
     """Run the driver; an exception that ends it comes out as itself, not in a group of one."""
-    sole: BaseException | None = None
     try:
         await run()
+        return
     except BaseExceptionGroup as group:
-        found: BaseException = group
-        while isinstance(found, BaseExceptionGroup):
-            inside = cast("BaseExceptionGroup[BaseException]", found).exceptions
-            if len(inside) > 1:
-                raise
-            found = inside[0]
-        sole = found
-    if sole is not None:
-        raise sole
+        sole = _sole(group)
+        if sole is None:
+            raise
+    raise sole
 
 
-def _result(driver: Driver[C], budget: Budget) -> Any:  # noqa: ANN401  # of the types that run_agent declares
-    snapshot, ignored, usage = driver.snapshot, driver.ignored, budget.spent
-    if driver.failure is not None:
-        return Failed(
-            cause="machine",
-            error=error_info(driver.failure),
-            snapshot=snapshot,
-            exception=driver.failure,
-            usage=usage,
-            ignored=ignored,
-        )
-    assert snapshot is not None  # noqa: S101  # a machine that could not start has failed
-    if snapshot.status == "done":
-        return Done(output=snapshot.output, snapshot=snapshot, usage=usage, ignored=ignored)
-    if snapshot.status == "active":
-        return Idle(snapshot=snapshot, timers=driver.pending, usage=usage, ignored=ignored)
-    error = _error_of(machine_id=snapshot.machine_id, error=snapshot.error)
-    return Failed(
-        cause=_cause(error),
-        error=error,
-        snapshot=snapshot,
-        exception=driver.exception_of(error),
-        usage=usage,
-        ignored=ignored,
-    )
-
-
-def _error_of(machine_id: str, error: object) -> ErrorInfo:
-    if isinstance(error, ErrorInfo):
-        return error
-    return ErrorInfo("machine-error", "MachineError", f"machine {machine_id!r} has failed with {error!r}", data=error)
-
-
-def _cause(error: ErrorInfo) -> Cause:
-    codes: set[str] = set()
-    found: ErrorInfo | None = error
-    while found is not None:
-        codes.add(found.code)
-        found = found.cause
-    causes: tuple[Literal["max-model-calls"], Literal["decision-exhausted"]] = ("max-model-calls", "decision-exhausted")
-    return next((cause for cause in causes if cause in codes), "machine")
+def _sole(group: BaseException) -> BaseException | None:
+    """Return the one exception in nested groups; None where there are several."""
+    while isinstance(group, BaseExceptionGroup):
+        inside: tuple[BaseException, ...] = group.exceptions
+        if len(inside) > 1:
+            return None
+        group = inside[0]
+    return group
 
 
 def _loop_is_running() -> bool:

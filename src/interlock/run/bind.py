@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import cast
 
 from interlock.agent.contract import Executors
 from interlock.agent.decide import DECIDE, DecideSpec
 from interlock.errors import BindError
 from interlock.run.border import AnyMachine
-from interlock.statechart import Invoke, Machine
+from interlock.run.perform import function_of
+from interlock.statechart import Invoke
 
 __all__ = ["check"]
 
@@ -24,7 +25,7 @@ def check(machine: AnyMachine, executors: Executors) -> None:
                     f"run_agent(..., executors=Executors(decide=...))",
                     code="missing-executor",
                 )
-        elif not callable(owner.sources.get(invoke.src)):
+        elif function_of(owner.sources.get(invoke.src)) is None:
             raise BindError(
                 f"{where} invokes the source {invoke.src!r}, which is {_shown(owner.sources.get(invoke.src))}; give "
                 f"run_agent(..., actors={{{invoke.src!r}: function or machine}}), or machine.provide(...) for a child",
@@ -38,7 +39,7 @@ def _invocations(machine: AnyMachine) -> Iterator[tuple[str, AnyMachine, Invoke]
     seen = {id(machine)}
     while waiting:
         chain, current = waiting.pop(0)
-        children: Mapping[str, Any] = {name: source for name, source in current.sources.items() if isinstance(source, Machine)}
+        children = _machines(current)
         invoked: dict[str, str] = {}
         for node in current.nodes:
             place = f"{chain}, state {node.path or '(root)'!r}"
@@ -51,6 +52,10 @@ def _invocations(machine: AnyMachine) -> Iterator[tuple[str, AnyMachine, Invoke]
             if id(child) not in seen:
                 seen.add(id(child))
                 waiting.append((f"{invoked.get(name, chain)} > child machine {child.id!r}", child))
+
+
+def _machines(machine: AnyMachine) -> dict[str, AnyMachine]:
+    return {name: cast("AnyMachine", source) for name, source in machine.sources.items() if machine.is_machine(name)}
 
 
 def _shown(source: object) -> str:

@@ -5,29 +5,19 @@ So a step that happens now sees the very values that the same step sees when it 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
-from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from interlock.errors import ErrorInfo, InputError, InterlockError, NotJsonError, did_you_mean
+from interlock.agent.reading import classes_of, parse_event
+from interlock.errors import ErrorInfo, InputError, InterlockError, NotJsonError
 from interlock.statechart import Event, InternalEvent, Machine
 from interlock.statechart.events import as_event, event_to_json
 from interlock.statechart.frozen import freeze
 
-__all__ = ["error_info", "event_json", "read_event"]
+__all__ = ["AnyMachine", "error_info", "output_json", "read_event"]
 
-AnyMachine = Machine[Any, Any, Any]
-
-
-def event_json(event: object) -> Mapping[str, Any]:
-    """Return an event as frozen JSON. Raises :class:`InputError` where JSON cannot carry it."""
-    kind = getattr(event, "type", None)
-    try:
-        return cast("Mapping[str, Any]", freeze(dict(event_to_json(event)), f"event {kind!r}"))
-    except (NotJsonError, PydanticSerializationError) as error:
-        raise InputError(f"event {kind!r} cannot be written as JSON: {error}", code="invalid-event") from error
+AnyMachine: TypeAlias = Machine[Any, Any, Any]
 
 
 def read_event(machine: AnyMachine, given: object) -> Any:  # noqa: ANN401  # of whatever class the machine declares
@@ -36,28 +26,20 @@ def read_event(machine: AnyMachine, given: object) -> Any:  # noqa: ANN401  # of
     A machine that declares no event classes takes any event. Raises :class:`InputError` for what is no event, is not
     declared, or whose payload its class refuses.
     """
+    if classes_of(machine):
+        return parse_event(machine, given)
     event = as_event(given)
     if isinstance(event, InternalEvent):
         raise InputError(f"event type {event.type!r} is the engine's own; it cannot be sent", code="reserved-event")
-    data = event_json(event)
-    known = machine.event_types
-    if not known:
-        return Event(data)
-    if data["type"] not in known:
-        raise InputError(
-            f"machine {machine.id!r} declares no event {data['type']!r}. {did_you_mean(data['type'], known)}",
-            code="invalid-event",
-        )
     try:
-        return machine.event_from_json(data)
-    except ValidationError as error:
-        reasons = "; ".join(
-            f"{'.'.join(map(str, item['loc'])) or 'payload'}: {item['msg']}"
-            for item in error.errors(include_url=False, include_context=False)
-        )
-        raise InputError(
-            f"machine {machine.id!r}: the payload of event {data['type']!r} is refused: {reasons}", code="invalid-event"
-        ) from error
+        return Event(freeze(dict(event_to_json(event)), f"event {event.type!r}"))
+    except (NotJsonError, PydanticSerializationError) as error:
+        raise InputError(f"event {event.type!r} cannot be written as JSON: {error}", code="invalid-event") from error
+
+
+def output_json(value: object) -> object:
+    """Return what a function returned as frozen JSON. Raises :class:`NotJsonError` or pydantic's own error."""
+    return cast("object", freeze(to_jsonable_python(value, inf_nan_mode="constants"), "output"))
 
 
 def error_info(error: BaseException | ErrorInfo, *, data: object = None) -> ErrorInfo:

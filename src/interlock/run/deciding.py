@@ -7,10 +7,10 @@ for and is not any more is no fault of the model: it does not use up a retry.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 
 import anyio
-import anyio.lowlevel
 
 from interlock.agent.contract import Choice, DecideExecutor, ExecutorInfo
 from interlock.agent.decisions import checked_choice, decision_request, delivery, judge, moved_on, renewed_request
@@ -60,7 +60,7 @@ class Decider:
             call_key=f"{self.execution_id}:{request.id}.{len(request.attempts)}",
             attempt=len(request.attempts) + 1,
         )
-        answer: object = await call(self.execute, request, info, entered=work.entered, limiter=self.limiter)
+        answer = await call(partial(self.execute, request, info), entered=work.entered, limiter=self.limiter)
         choice = checked_choice(request, answer)
         self.budget.book(choice.usage)
         return choice

@@ -23,7 +23,17 @@ from interlock.run.clock import Clock
 from interlock.run.functions import INSIDE
 from interlock.run.observers import Committed, Observers
 from interlock.run.work import Make, Perform, Work
-from interlock.statechart import Effect, Input, Machine, OwedInvocation, OwedTimer, Snapshot, initial_transition, owed, transition
+from interlock.statechart import (
+    Effect,
+    Input,
+    Machine,
+    OwedInvocation,
+    OwedTimer,
+    Snapshot,
+    initial_transition,
+    owed,
+    transition,
+)
 
 __all__ = ["Driver", "Timers"]
 
@@ -67,7 +77,7 @@ class Driver(Generic[C]):
 
     # -- moving on: all of it synchronous, so that no cancellation can fall into the middle ----------------------------
 
-    def start(self, input: object) -> None:  # noqa: A002
+    def start(self, input: object) -> None:
         """Begin with the machine's initial states. Raises InputError for an input that the machine refuses."""
         at = self._clock.now()
         try:

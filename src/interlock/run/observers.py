@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -13,8 +13,8 @@ from interlock.statechart import Effect, Emit, Input, Log, Snapshot
 
 __all__ = ["Committed", "Observer", "Observers"]
 
-Observer: TypeAlias = Callable[..., Awaitable[None] | None]
-"""A plain or async function; what it returns is not looked at, what it raises is logged."""
+Observer: TypeAlias = Callable[..., object]
+"""A plain or async function; what it gives back is not looked at, what it raises is logged."""
 
 _log = logging.getLogger("interlock.run")
 _machine_log = logging.getLogger("interlock.machine")
@@ -66,7 +66,7 @@ class Observers:
             answer = observer(*values)
             if inspect.isawaitable(answer):
                 await answer
-        except Exception:
+        except Exception:  # noqa: BLE001  # observers only observe
             if id(observer) not in self._reported:
                 self._reported.add(id(observer))
                 _log.exception(

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Callable
+from functools import partial
 
 import anyio
 
+from interlock.agent.calls import CallSpec
 from interlock.agent.contract import Executors
 from interlock.agent.decide import DECIDE, DecideSpec
-from interlock.errors import BindError, NotJsonError
+from interlock.errors import BindError
+from interlock.run.border import output_json
 from interlock.run.deciding import Decider
 from interlock.run.functions import THREADS, call
 from interlock.run.usage import Budget
 from interlock.run.work import Work
 from interlock.statechart import Machine
 
-__all__ = ["Performer"]
+__all__ = ["Performer", "function_of"]
+
+
+def function_of(source: object) -> Callable[..., object] | None:
+    """Return the function that carries out a source; None where there is none (a machine is not carried out)."""
+    if isinstance(source, CallSpec):
+        return source.function
+    return source if callable(source) and not isinstance(source, Machine) else None
 
 
 class Performer:
@@ -33,12 +42,12 @@ class Performer:
     async def __call__(self, work: Work) -> None:
         """Carry out one piece of work; what outside code raises is reported to the machine."""
         owed = work.owed
-        source = work.machine.sources.get(owed.src)
+        source = function_of(work.machine.sources.get(owed.src))
         if isinstance(owed.logic, DecideSpec) or owed.src == DECIDE:
             if self._decide is not None:
                 await self._decide(work)
                 return
-        elif callable(source) and not isinstance(source, Machine):
+        elif source is not None:
             await self._call(work, source)
             return
         # Spawned at run time, where nothing could be known beforehand.
@@ -49,3 +58,14 @@ class Performer:
                 code="unregistered-source",
             )
         )
+
+    async def _call(self, work: Work, function: Callable[..., object]) -> None:
+        positional, named = CallSpec.arguments(work.owed.input)
+        spec = work.owed.logic
+        try:
+            answer = await call(partial(function, *positional, **named), entered=work.entered, limiter=self._limiter)
+            output = spec.encode(answer) if isinstance(spec, CallSpec) else output_json(answer)
+        except Exception as error:  # noqa: BLE001  # whatever it is, it goes to the invocation
+            await work.fail(error)
+            return
+        await work.finish(output)

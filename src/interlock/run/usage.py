@@ -44,7 +44,7 @@ class Budget:
         self.spent = RunUsage()
 
     def admit(self, request_id: str) -> None:
-        """Count a call that is about to be made. Raises :class:`ModelCallLimitError` instead if the limit is reached."""
+        """Count a call that is about to be made; raises :class:`ModelCallLimitError` where it is one too many."""
         if self.spent.model_calls >= self.limit:
             raise ModelCallLimitError(
                 f"request {request_id!r} wants a model call, but this run has made the {self.limit} that "

@@ -10,11 +10,7 @@
 'on'
 """
 
-from interlock.statechart.definition import (
-    After,
-    Invoke,
-    State,
-    Transition,
+from interlock.statechart.builders import (
     after,
     always,
     choice,
@@ -25,8 +21,8 @@ from interlock.statechart.definition import (
     parallel,
     state,
     to,
-    with_at,
 )
+from interlock.statechart.definition import After, Invoke, State, Transition, with_at
 from interlock.statechart.effects import Cancel, Effect, Emit, Log, Schedule, Send, Spawn, Start, Stop, Terminate
 from interlock.statechart.events import Event, Input, InternalEvent
 from interlock.statechart.frozen import FrozenDict

@@ -1,18 +1,89 @@
-"""Makes a node's candidate lists, on first use: building a large machine costs little more than writing it down."""
+"""Compiled transitions. A node's are made on first use: building a large machine costs little more than writing it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from interlock.statechart.definition import Arguments, Transition, WithAt
-from interlock.statechart.nodes import CHOICE, Candidate
+from interlock.statechart.kinds import CHOICE
+from interlock.statechart.moves import UNSET, Move, RichMove
 from interlock.statechart.targets import find_target
 
 if TYPE_CHECKING:
+    from interlock.statechart.moves import Operation
     from interlock.statechart.nodes import Node
+    from interlock.statechart.routing import Route
 
-__all__ = ["compile_always", "compile_candidates", "delay_text"]
+__all__ = ["Candidate", "compile_always", "compile_candidates", "delay_text"]
+
+
+class Candidate:
+    """A compiled transition: its functions take (context, event) or, wide, (context, event, at)."""
+
+    __slots__ = (
+        "allowed",
+        "bare",
+        "cancels",
+        "definition",
+        "guard",
+        "guard_wide",
+        "handler",
+        "handler_wide",
+        "input",
+        "node",
+        "operations",
+        "patch",
+        "plain",
+        "reenter",
+        "route",
+        "routes",
+        "static_move",
+        "targets",
+    )
+
+    def __init__(
+        self,
+        node: Node,
+        definition: Transition,
+        *,
+        handler: Callable[..., Any] | None,
+        handler_wide: bool,
+        guard: Callable[..., Any] | None,
+        guard_wide: bool,
+        targets: tuple[Node, ...] | None,
+    ) -> None:
+        self.node = node
+        self.definition = definition
+        self.handler = handler
+        self.handler_wide = handler_wide
+        self.guard = guard
+        self.guard_wide = guard_wide
+        self.targets = targets
+        self.reenter = definition.reenter
+        self.patch: Mapping[str, Any] | None = definition.patch
+        self.operations: tuple[Operation, ...] = definition.operations
+        self.input: Any = definition.input
+        self.route: Route | None = None
+        if handler is None and (targets or self.reenter):
+            self.route = node.table.route(node, targets or (node,), reenter=self.reenter)
+        self.routes: dict[Any, Route] = {}
+        self.allowed: frozenset[str] | None = (
+            frozenset(definition.targets) if handler is not None and definition.targets is not None else None
+        )
+        # A static transition as a move; its target is the route, which is None where it stays.
+        self.static_move: Move | None = None
+        if handler is None:
+            move: Move = Move(None, self.patch)
+            if self.operations or self.input is not UNSET:
+                rich = RichMove(None, self.patch)
+                rich.operations, rich.reentering, rich.input = self.operations, False, self.input
+                move = rich
+            self.static_move = move
+        self.cancels: str | None = None
+        inert = handler is None and guard is None and not self.patch and not self.operations and self.input is UNSET
+        self.plain = inert and self.route is not None
+        self.bare = inert and self.route is None
 
 
 def compile_candidates(node: Node) -> None:

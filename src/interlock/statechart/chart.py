@@ -1,4 +1,4 @@
-"""The compiled chart: nodes numbered in document order, candidate transitions, configurations and routes.
+"""The compiled chart: its nodes in document order, and its configurations and routes, of which there is one each.
 
 Everything here is derived from the definition and never changes afterwards, except for caches. A configuration is
 the tuple of active leaves in document order; the rest of it follows. Leaves below any node are a contiguous slice of
@@ -9,65 +9,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from interlock.statechart.nodes import COMPOUND, PARALLEL, Node
+from interlock.statechart.kinds import COMPOUND, PARALLEL
+from interlock.statechart.nodes import Node
+from interlock.statechart.routing import Route, make_route
 
 if TYPE_CHECKING:
     from interlock.statechart.context import ContextType
     from interlock.statechart.definition import State
 
-__all__ = ["Configuration", "Plan", "Route", "Table"]
+__all__ = ["Configuration", "Table"]
 
 _MAX_CONFIGURATIONS = 4096
 _MAX_MOVES = 512
-
-
-class Route:
-    """Where a transition leads: the domain below which states are left, and what is entered instead.
-
-    ``history`` routes know their entries only when the record is looked up, at each step.
-    """
-
-    __slots__ = (
-        "domain",
-        "entries",
-        "history",
-        "inclusive",
-        "inputs",
-        "leaves",
-        "local",
-        "plans",
-        "reenter",
-        "source",
-        "targets",
-    )
-
-    def __init__(self, source: Node | None, targets: tuple[Node, ...], *, reenter: bool, history: bool) -> None:
-        self.source = source
-        self.targets = targets
-        self.reenter = reenter
-        self.history = history
-        self.domain: Node | None = None
-        self.inclusive = False
-        self.local = False
-        self.entries: tuple[Node, ...] = ()
-        self.inputs: tuple[Node, ...] = ()
-        self.leaves: tuple[Node, ...] = ()
-        self.plans: dict[Any, Plan] = {}
-
-
-class Plan:
-    """A route applied to the leaves below its domain: what is left, what is entered, and whether anything is to do."""
-
-    __slots__ = ("entries", "exits", "inputs", "leaves", "simple")
-
-    def __init__(
-        self, exits: tuple[Node, ...], entries: tuple[Node, ...], inputs: tuple[Node, ...], leaves: tuple[Node, ...]
-    ) -> None:
-        self.exits = exits
-        self.entries = entries
-        self.inputs = inputs
-        self.leaves = leaves
-        self.simple = not (any(node.noisy_exit for node in exits) or any(node.noisy_entry for node in entries))
 
 
 class Configuration:
@@ -236,7 +189,5 @@ class Table:
         key = (source, targets, reenter)
         found = self._routes.get(key)
         if found is None:
-            from interlock.statechart.routing import make_route
-
             found = self._routes[key] = make_route(source, targets, reenter=reenter)
         return found

@@ -6,35 +6,27 @@ little more than writing it down.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from interlock.errors import DefinitionError, did_you_mean
 from interlock.statechart.candidates import delay_text
 from interlock.statechart.chart import Table
-from interlock.statechart.context import ContextType
-from interlock.statechart.definition import Invoke, State, Transition, WithAt
-from interlock.statechart.moves import UNSET, Move
-from interlock.statechart.nodes import (
-    CHOICE,
-    COMPOUND,
-    FINAL,
-    HISTORY,
-    PARALLEL,
-    Invocation,
-    Node,
-    NodeTimer,
+from interlock.statechart.checks import (
+    check_delay_name,
+    check_targets,
+    check_transitions,
+    checked_delay,
+    known_target,
+    refused,
 )
-from interlock.statechart.targets import find_target, in_different_regions
+from interlock.statechart.context import ContextType
+from interlock.statechart.definition import Invoke, State, WithAt
+from interlock.statechart.kinds import CHOICE, COMPOUND, FINAL, HISTORY, PARALLEL
+from interlock.statechart.moves import UNSET, Move
+from interlock.statechart.nodes import Invocation, Node, NodeTimer
 
-__all__ = ["RESERVED_ALLOWED", "Compiler", "compile_table", "find_target"]
-
-RESERVED_ALLOWED = frozenset({"@agent.usage", "@error.communication"})
-"""Types of the library's own events that an author may handle by name."""
-
-RESERVED_PREFIXES = ("@done.invoke.", "@error.invoke.")
-"""How spawned children report: handled with ``on``, as in ``"@done.invoke.*"``, for no state invokes them."""
+__all__ = ["compile_table"]
 
 
 def compile_table(
@@ -53,22 +45,20 @@ def compile_table(
             machine=id,
         )
     table = Table(id, definition, context)
-    compiler = Compiler(table, set(sources))
-    table.delays = {name: compiler.delay(value, name) for name, value in delays.items()}
-    compiler.build()
+    table.delays = {name: checked_delay(id, name, value) for name, value in delays.items()}
+    _Compiler(table, set(sources)).build()
     return table
 
 
-class Compiler:
+class _Compiler:
     """Makes the nodes of a table and checks what their author declared."""
 
     def __init__(self, table: Table, sources: set[str]) -> None:
         self.table = table
         self.sources = sources
 
-    # -- nodes -----------------------------------------------------------------------------------------------------
-
     def build(self) -> None:
+        """Make all nodes, then check each: by then every target that exists is there."""
         table = self.table
         # (definition, key, parent): a pre-order walk without recursion, so that depth is no matter.
         stack: list[tuple[State, str, Node | None]] = [(table.definition, "", None)]
@@ -79,7 +69,7 @@ class Compiler:
             table.nodes.append(node)
             earlier = table.by_id.get(node.id)
             if earlier is not None:
-                raise self.error(
+                raise refused(
                     node,
                     "duplicate-id",
                     f"id {node.id!r} is taken by state {earlier.path or '(the root)'!r}; ids are unique",
@@ -106,40 +96,42 @@ class Compiler:
             self.check_node(node)
 
     def check_key(self, parent: Node, key: Any, child: Any) -> None:
+        """Refuse what cannot be a child state of ``parent``, or cannot be its key."""
         if not isinstance(key, str) or not key or "." in key or "#" in key or "/" in key or key.startswith("@"):
-            raise self.error(
+            raise refused(
                 parent,
                 "invalid-key",
                 f"{key!r} cannot be a state's key: use a non-empty string without '.', '#', '/' and a leading '@'",
             )
         if not isinstance(child, State):
-            raise self.error(
+            raise refused(
                 parent,
                 "invalid-state",
                 f"states[{key!r}] is {type(child).__name__}, not a state; write {key!r}: state(...)",
             )
 
     def check_node(self, node: Node) -> None:
+        """Check one state against the rules of its kind, and keep what steps need to know of it."""
         definition = node.definition
         kind = node.kind
         if kind == COMPOUND:
             self.check_initial(node)
         elif kind != PARALLEL and node.children:
-            raise self.error(node, "invalid-state", f"a {definition.kind} state cannot have child states")
+            raise refused(node, "invalid-state", f"a {definition.kind} state cannot have child states")
         elif kind == PARALLEL and all(child.kind == HISTORY for child in node.children):
-            raise self.error(node, "invalid-state", "a parallel state needs at least one region: states={...}")
+            raise refused(node, "invalid-state", "a parallel state needs at least one region: states={...}")
         if kind == PARALLEL and definition.initial is not None:
-            raise self.error(node, "invalid-state", "all regions of a parallel state are active: leave out initial=")
+            raise refused(node, "invalid-state", "all regions of a parallel state are active: leave out initial=")
         if kind == HISTORY:
             self.check_history(node)
             return
         if kind == CHOICE:
             if node.parent is None:
-                raise self.error(node, "invalid-state", "the root cannot be a choice state")
-            self.check_targets(node, definition.targets, "choice")
+                raise refused(node, "invalid-state", "the root cannot be a choice state")
+            check_targets(node, definition.targets, "choice")
             return
         if definition.on:
-            self.check_transitions(node, definition.on, "on")
+            check_transitions(node, definition.on, "on")
         if (
             definition.always
             or definition.after
@@ -162,9 +154,10 @@ class Compiler:
         )
 
     def check_initial(self, node: Node) -> None:
+        """Find the state with which a compound state starts."""
         initial = node.definition.initial
         if initial is None:
-            raise self.error(
+            raise refused(
                 node,
                 "missing-initial",
                 f"a state with child states needs initial=, one of {', '.join(map(repr, node.by_key))}",
@@ -173,7 +166,7 @@ class Compiler:
         for key in initial.split("."):
             found = target.by_key.get(key)
             if found is None:
-                raise self.error(
+                raise refused(
                     node,
                     "unknown-target",
                     f"initial={initial!r} is no child state. {did_you_mean(initial, node.by_key)}",
@@ -181,18 +174,19 @@ class Compiler:
             target = found
         node.initial = target
         if target.kind == HISTORY:
-            self.table.history_defaults = True
+            node.table.history_defaults = True
             if target.definition.targets is None:
-                raise self.error(
+                raise refused(
                     node, "invalid-state", f"initial={initial!r} is a history state without a target to start from"
                 )
         if target.kind == HISTORY or target.parent is not node:
-            self.table.history_defaults = True
+            node.table.history_defaults = True
 
     def check_history(self, node: Node) -> None:
+        """Check a history state, and find the states for which it stands at first."""
         definition = node.definition
         if node.parent is None:
-            raise self.error(node, "invalid-state", "the root cannot be a history state")
+            raise refused(node, "invalid-state", "the root cannot be a history state")
         if (
             definition.on
             or definition.entry
@@ -201,21 +195,22 @@ class Compiler:
             or definition.always
             or definition.after
         ):
-            raise self.error(
+            raise refused(
                 node, "invalid-state", "a history state is never active, so nothing but deep and target belongs there"
             )
         if definition.targets is not None:
             # Relative to the parent's children, as the parent's own default would be.
-            node.defaults = tuple([self.target(node, name, "target") for name in definition.targets])
+            node.defaults = tuple([known_target(node, name, "target") for name in definition.targets])
             if any(target is node for target in node.defaults):
-                raise self.error(node, "invalid-target", "a history state cannot be its own default")
+                raise refused(node, "invalid-target", "a history state cannot be its own default")
 
     def check_more(self, node: Node) -> None:
+        """Check what most states do not have: slots other than ``on``, timers and invocations."""
         definition = node.definition
-        self.check_transitions(node, definition.always, "always")
-        self.check_transitions(node, definition.on_done, "on_done")
-        self.check_transitions(node, definition.on_error, "on_error")
-        self.check_transitions(node, definition.on_timeout, "on_timeout")
+        check_transitions(node, definition.always, "always")
+        check_transitions(node, definition.on_done, "on_done")
+        check_transitions(node, definition.on_error, "on_error")
+        check_transitions(node, definition.on_timeout, "on_timeout")
         for transition in definition.always:
             if (
                 transition.handler is None
@@ -223,33 +218,31 @@ class Compiler:
                 and transition.targets
                 and len(definition.always) == 1
             ):
-                target = self.target(node, transition.targets[0], "always")
+                target = known_target(node, transition.targets[0], "always")
                 if target is node:
-                    raise self.error(
+                    raise refused(
                         node,
                         "invalid-transition",
                         "always leads to the state itself without a condition: that never ends",
                     )
         timers: list[NodeTimer] = []
         for item in definition.after:
-            self.check_transitions(node, item.transitions, f"after {item.delay}")
-            self.check_delay_name(node, item.delay)
+            check_transitions(node, item.transitions, f"after {item.delay}")
+            check_delay_name(node, item.delay)
             timer_id = f"after:{delay_text(item.delay)}:{node.id}"
             timers.append(NodeTimer(timer_id, item.delay, f"@{timer_id}"))
         if definition.timeout is not None:
-            self.check_delay_name(node, definition.timeout)
+            check_delay_name(node, definition.timeout)
             if not definition.on_timeout:
-                raise self.error(
-                    node, "invalid-state", "timeout= needs on_timeout=: say what happens when the time is up"
-                )
+                raise refused(node, "invalid-state", "timeout= needs on_timeout=: say what happens when the time is up")
             timers.append(NodeTimer(f"timeout:{node.id}", definition.timeout, f"@timeout:{node.id}"))
         elif definition.on_timeout:
-            raise self.error(node, "invalid-state", "on_timeout= needs timeout=: say how long to wait")
+            raise refused(node, "invalid-state", "on_timeout= needs timeout=: say how long to wait")
         invocations: list[Invocation] = []
         for number, item in enumerate(definition.invoke):
             invocation = self.invocation(node, number, item)
             if any(other.id == invocation.id for other in invocations):
-                raise self.error(
+                raise refused(
                     node, "duplicate-id", f"two invocations have the id {invocation.id!r}; give each its own id="
                 )
             invocations.append(invocation)
@@ -259,10 +252,11 @@ class Compiler:
         node.invocations = tuple(invocations)
 
     def invocation(self, node: Node, number: int, item: Any) -> Invocation:
+        """Check and compile one invocation of a state, the ``number``th as it is written."""
         if not isinstance(item, Invoke):
-            raise self.error(node, "invalid-state", f"invoke holds {item!r}; write invoke(src, ...)")
+            raise refused(node, "invalid-state", f"invoke holds {item!r}; write invoke(src, ...)")
         if item.src not in self.sources:
-            raise self.error(
+            raise refused(
                 node,
                 "unknown-source",
                 f"invoke names the source {item.src!r}, which is not among the machine's sources. "
@@ -271,133 +265,23 @@ class Compiler:
         id = item.id if item.id is not None else f"{number}.{node.id}"
         self.check_child_id(node, id)
         slot = f"invoke {id!r}"
-        self.check_transitions(node, item.on_done, f"{slot} on_done")
-        self.check_transitions(node, item.on_error, f"{slot} on_error")
-        self.check_transitions(node, item.on_timeout, f"{slot} on_timeout")
+        check_transitions(node, item.on_done, f"{slot} on_done")
+        check_transitions(node, item.on_error, f"{slot} on_error")
+        check_transitions(node, item.on_timeout, f"{slot} on_timeout")
         if item.timeout is not None:
-            self.check_delay_name(node, item.timeout)
+            check_delay_name(node, item.timeout)
         if (item.timeout is None) != (not item.on_timeout):
-            raise self.error(node, "invalid-state", f"{slot}: timeout= and on_timeout= belong together")
+            raise refused(node, "invalid-state", f"{slot}: timeout= and on_timeout= belong together")
         wide = isinstance(item.input, WithAt)
         function = item.input.function if isinstance(item.input, WithAt) else item.input
         return Invocation(node, id, item, function, wide=wide)
 
     def check_child_id(self, node: Node, id: str) -> None:
+        """Refuse an id that could not be told from an address."""
         if not id or any(character in id for character in "#/") or id.startswith("@"):
-            raise self.error(
+            raise refused(
                 node, "invalid-key", f"{id!r} cannot be an id: it must not be empty, hold '#' or '/', or start with '@'"
             )
-
-    # -- transitions -----------------------------------------------------------------------------------------------
-
-    def check_transitions(self, node: Node, transitions: Sequence[Transition], slot: str) -> None:
-        closed: set[str] | None = None
-        for transition in transitions:
-            event = transition.event
-            if slot == "on":
-                if not (isinstance(event, str) and event.isidentifier()):
-                    self.check_descriptor(node, event)
-            elif event:
-                raise self.error(
-                    node, "invalid-transition", f"{slot}: a transition for event {event!r} does not belong here"
-                )
-            targets = transition.targets
-            if targets is not None:
-                if transition.handler is None and len(targets) == 1:
-                    # The common shape first: one sibling.
-                    parent = node.parent
-                    if parent is None or targets[0] not in parent.by_key:
-                        self.target(node, targets[0], slot)
-                else:
-                    self.check_targets(node, targets, slot, together=transition.handler is None)
-            if len(transitions) > 1:
-                if closed and event in closed:
-                    raise self.error(
-                        node,
-                        "unreachable-transition",
-                        f"{slot}{' ' + repr(event) if event else ''}: a transition stands behind one that is always taken; "
-                        "put it first or give the earlier one a guard",
-                    )
-                if transition.handler is None and transition.guard is None:
-                    closed = (closed or set()) | {event}
-
-    def check_descriptor(self, node: Node, event: Any) -> None:
-        if not isinstance(event, str) or not event:
-            raise self.error(node, "invalid-descriptor", f"{event!r} is no event type")
-        if event.startswith("@") and event not in RESERVED_ALLOWED and not event.startswith(RESERVED_PREFIXES):
-            raise self.error(
-                node,
-                "reserved-event",
-                f"{event!r} names one of the engine's own events; use on_done, on_error, after or on_timeout",
-            )
-        if "*" in event and event != "*" and (event.count("*") != 1 or not event.endswith(".*") or event == ".*"):
-            raise self.error(
-                node, "invalid-descriptor", f"{event!r}: a '*' stands alone or at the end after a dot, as in 'todo.*'"
-            )
-
-    def check_targets(self, node: Node, targets: tuple[str, ...] | None, slot: str, *, together: bool = False) -> None:
-        if targets is None:
-            return
-        nodes = [self.target(node, name, slot) for name in targets]
-        if together and not targets:
-            raise self.error(node, "invalid-target", f"{slot}: an empty list of targets; leave it out to stay")
-        if together and len(nodes) > 1:
-            for number, one in enumerate(nodes):
-                for other in nodes[number + 1 :]:
-                    if not in_different_regions(one, other):
-                        raise self.error(
-                            node,
-                            "invalid-target",
-                            f"{slot}: targets {one.id!r} and {other.id!r} cannot be active together; several targets must "
-                            "lie in different regions of a parallel state",
-                        )
-
-    def target(self, node: Node, name: Any, slot: str) -> Node:
-        found = find_target(node, name)
-        if found is None:
-            if not isinstance(name, str):
-                raise self.error(
-                    node, "invalid-target", f"{slot}: {name!r} is no target; give a state's key, '.child' or '#id'"
-                )
-            raise self.error(
-                node, "unknown-target", f"{slot}: there is no state {name!r}. {self.target_hint(node, name)}"
-            )
-        return found
-
-    def target_hint(self, node: Node, name: str) -> str:
-        near: list[str] = ["#" + id for id in self.table.by_id] if name.startswith("#") else []
-        if not near:
-            near = ["." + key for key in node.by_key]
-            if node.parent is not None:
-                near += list(node.parent.by_key)
-        hint = did_you_mean(name, near)
-        if not hint.startswith("Did") and node.parent is None and name in node.by_key:
-            return f"From the root a child is written {'.' + name!r}."
-        return hint
-
-    def check_delay_name(self, node: Node, delay: Any) -> None:
-        if isinstance(delay, str) and delay not in self.table.delays:
-            raise self.error(
-                node,
-                "unknown-delay",
-                f"the delay {delay!r} is not among the machine's delays. {did_you_mean(delay, self.table.delays)}",
-            )
-
-    def delay(self, value: Any, name: str) -> Any:
-        if isinstance(value, timedelta):
-            value = value.total_seconds()
-        if isinstance(value, WithAt) or callable(value):
-            return value
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < float("inf"):
-            return value
-        raise DefinitionError(
-            f"delays[{name!r}] is {value!r}; give seconds (0 or more), a timedelta or a function of the context",
-            code="invalid-delay",
-            machine=self.table.id,
-        )
-
-    def error(self, node: Node, code: str, message: str) -> DefinitionError:
-        return DefinitionError(message, code=code, machine=self.table.id, state=node.path or "(root)")
 
 
 def _function_of(given: Any) -> Any:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from interlock.statechart.definition import WithAt
 from interlock.statechart.events import InternalEvent
 from interlock.statechart.frozen import FrozenDict
+from interlock.statechart.kinds import COMPOUND, FINAL, HISTORY, PARALLEL
 from interlock.statechart.moves import UNSET
-from interlock.statechart.nodes import COMPOUND, FINAL, HISTORY, PARALLEL, Node, NodeTimer
+from interlock.statechart.nodes import Node, NodeTimer
 from interlock.statechart.operations import apply, cancel, stop
 
 if TYPE_CHECKING:

@@ -11,13 +11,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from interlock.errors import InterlockError
-from interlock.statechart.chart import Configuration, Plan
+from interlock.statechart.chart import Configuration
 from interlock.statechart.definition import WithAt
 from interlock.statechart.effects import Cancel, Schedule, Spawn, Start, Stop
 from interlock.statechart.frozen import freeze
+from interlock.statechart.kinds import FINAL
 from interlock.statechart.moves import UNSET, Move
-from interlock.statechart.nodes import FINAL, Node
+from interlock.statechart.nodes import Node
 from interlock.statechart.owing import Child, Timer
+from interlock.statechart.routing import Plan
 from interlock.statechart.snapshot import Draft, Rest, Snapshot
 
 __all__ = ["Errands", "errands_of"]

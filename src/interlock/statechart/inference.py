@@ -9,8 +9,9 @@ from typing import Any
 
 __all__ = ["infer_targets"]
 
-_METHODS = frozenset({"LOAD_METHOD", "LOAD_ATTR", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME", "LOAD_FAST"})
-_SKIP = frozenset({"PRECALL", "PUSH_NULL", "CACHE", "EXTENDED_ARG", "COPY_FREE_VARS", "RESUME"})
+_LOADS = frozenset({"LOAD_METHOD", "LOAD_ATTR", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME", "LOAD_FAST"})
+_LEAVES_NOTHING = ("POP_", "STORE_", "JUMP_IF_")
+_SILENT = frozenset({"PUSH_NULL", "CACHE", "EXTENDED_ARG", "COPY_FREE_VARS", "RESUME", "KW_NAMES", "NOP"})
 
 
 def infer_targets(function: Callable[..., Any]) -> tuple[str, ...] | None:
@@ -20,23 +21,47 @@ def infer_targets(function: Callable[..., Any]) -> tuple[str, ...] | None:
     ``to=[...]``) and each returned target is only checked for existence.
     """
     code = getattr(getattr(function, "__func__", function), "__code__", None)
-    if not isinstance(code, CodeType) or "goto" not in _all_names(code):
+    if not isinstance(code, CodeType) or "goto" not in (*code.co_names, *code.co_freevars, *code.co_varnames):
         return None
     found: dict[str, None] = {}
-    instructions = [item for item in dis.get_instructions(code) if item.opname not in _SKIP]
-    for here, following in zip(instructions, instructions[1:], strict=False):
-        if here.argval != "goto" or here.opname not in _METHODS:
+    instructions = [item for item in dis.get_instructions(code) if item.opname not in _SILENT]
+    for number, instruction in enumerate(instructions[:-1]):
+        if instruction.argval != "goto" or instruction.opname not in _LOADS:
             continue
-        if following.opname != "LOAD_CONST":
+        following = instructions[number + 1]
+        target: object = following.argval
+        if following.opname != "LOAD_CONST" or not _is_argument(instructions, number + 1):
             return None
-        if isinstance(following.argval, str):
-            found[following.argval] = None
-        elif isinstance(following.argval, tuple) and all(isinstance(item, str) for item in following.argval):
-            found.update(dict.fromkeys(following.argval))
+        if isinstance(target, str):
+            found[target] = None
         else:
             return None
     return tuple(found) or None
 
 
-def _all_names(code: CodeType) -> tuple[str, ...]:
-    return (*code.co_names, *code.co_freevars, *code.co_varnames)
+def _is_argument(instructions: list[dis.Instruction], number: int) -> bool:
+    """Whether the constant loaded by this instruction is handed to a call as it is, rather than computed with.
+
+    Follows the depth of the stack above the constant until something takes the constant off.
+    """
+    depth = 1
+    place = number + 1
+    while place < len(instructions):
+        instruction = instructions[place]
+        name = instruction.opname
+        if name.startswith("JUMP_FORWARD"):
+            # The other branch of a condition: it leaves one value as well.
+            place = next((p for p, item in enumerate(instructions) if item.offset >= instruction.argval), len(instructions))
+            continue
+        effect = dis.stack_effect(instruction.opcode, instruction.arg if instruction.opcode >= dis.HAVE_ARGUMENT else None, jump=False)
+        if name.startswith(_LEAVES_NOTHING):
+            taken = -effect
+        elif name in {"LOAD_METHOD", "LOAD_ATTR"}:
+            taken = 1
+        else:
+            taken = 1 - effect if effect <= 0 else 0  # it leaves one value
+        if depth - taken < 1:
+            return name.startswith(("PRECALL", "CALL"))
+        depth += effect
+        place += 1
+    return False

@@ -6,7 +6,6 @@ The form is the one that ``saving`` describes.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -15,10 +14,11 @@ from pydantic import ValidationError
 from interlock.errors import ErrorInfo, NotJsonError, SnapshotError, did_you_mean
 from interlock.statechart.context import FieldError
 from interlock.statechart.frozen import FrozenDict, freeze
-from interlock.statechart.nodes import CHOICE, COMPOUND, HISTORY, PARALLEL
+from interlock.statechart.kinds import CHOICE, COMPOUND, HISTORY, PARALLEL
 from interlock.statechart.owing import NO_RECORDS, Child, Timer
 from interlock.statechart.saving import FORMAT
 from interlock.statechart.snapshot import Rest, Snapshot, snapshot_of
+from interlock.statechart.tree import MAX_NESTING
 
 if TYPE_CHECKING:
     from interlock.statechart.chart import Configuration
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from interlock.statechart.nodes import Node
 
 __all__ = ["load"]
-
-_MAX_DEPTH = 64  # as tree.MAX_NESTING
 
 
 def load(machine: Machine[Any, Any, Any], data: Mapping[str, Any] | str | bytes) -> Snapshot[Any]:
@@ -58,8 +56,8 @@ class _Loader:
 
     def load(self, data: Any) -> Snapshot[Any]:
         machine = self.machine
-        if self.depth > _MAX_DEPTH:
-            raise self.bad("children", f"machines are nested more than {_MAX_DEPTH} deep")
+        if self.depth > MAX_NESTING:
+            raise self.bad("children", f"machines are nested more than {MAX_NESTING} deep")
         if not isinstance(data, Mapping):
             raise SnapshotError(
                 f"machine {machine.id!r}: {self.path} is {type(data).__name__}, expected what snapshot.dump() returned"

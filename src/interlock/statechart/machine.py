@@ -17,9 +17,10 @@ from interlock.errors import (
     StepError,
     did_you_mean,
 )
+from interlock.statechart.builders import state
 from interlock.statechart.compile import compile_table
 from interlock.statechart.context import FieldError, TypeRefusedError, context_type_of
-from interlock.statechart.definition import State, name_of, state
+from interlock.statechart.definition import State, name_of
 from interlock.statechart.effects import Effect
 from interlock.statechart.events import INIT, Event, InternalEvent, event_to_json
 from interlock.statechart.frozen import freeze

@@ -10,19 +10,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from interlock.errors import did_you_mean
-from interlock.statechart.chart import Plan, Route
+from interlock.errors import InvalidMoveError, did_you_mean
+from interlock.statechart.candidates import Candidate
 from interlock.statechart.completion import entered_final, finish
 from interlock.statechart.definition import WithAt
+from interlock.statechart.kinds import FINAL, HISTORY
 from interlock.statechart.moves import UNSET, Move
-from interlock.statechart.nodes import FINAL, HISTORY, Candidate, Node
+from interlock.statechart.nodes import Node
 from interlock.statechart.operations import apply, cancel, invoke, operate, schedule_own, stop
-from interlock.statechart.routing import complete, domain_of, effective_targets, exits_of, plan_for, resolve_conflicts
+from interlock.statechart.routing import (
+    Plan,
+    Route,
+    complete,
+    domain_of,
+    effective_targets,
+    exits_of,
+    plan_for,
+    resolve_conflicts,
+)
 from interlock.statechart.targets import find_target
 
 if TYPE_CHECKING:
-    from interlock.statechart.selection import Choice
     from interlock.statechart.owing import Child
+    from interlock.statechart.selection import Choice
     from interlock.statechart.working import Working
 
 __all__ = ["enter_root", "microstep", "route_to"]
@@ -41,11 +51,18 @@ def route_of(working: Working, candidate: Candidate, move: Move | None, event: A
             raise working.refuse("invalid-targets", "the move has no targets; use stay()", candidate.node, event)
         for name in names:
             _check_target(working, candidate, name, event)
+        raise working.refuse(
+            "invalid-targets",
+            f"the targets {', '.join(map(repr, names))} cannot be active together; several targets must lie in different "
+            "regions of a parallel state",
+            candidate.node,
+            event,
+        )
     return route
 
 
 def route_to(candidate: Candidate, move: Move) -> Route | None:
-    """Return the (cached) route of a move; None where one of its targets does not exist or is not declared."""
+    """Return the (cached) route of a move; None where it has none: a target unknown, undeclared, or excluded by another."""
     if candidate.handler is None:
         return candidate.route
     reenter = move.reentering or candidate.reenter
@@ -63,7 +80,10 @@ def route_to(candidate: Candidate, move: Move) -> Route | None:
         found = tuple([item for item in nodes if item is not None])
         if len(found) != len(nodes) or not found:
             return None
-        route = candidate.routes[key] = node.table.route(node, found, reenter=reenter)
+        try:
+            route = candidate.routes[key] = node.table.route(node, found, reenter=reenter)
+        except InvalidMoveError:
+            return None  # they cannot be active together
     return route
 
 
@@ -153,11 +173,13 @@ def _carry_out(working: Working, steps: Sequence[tuple[Candidate, Move | None, R
         top = domain or working.table.root
         entries, new_leaves, defaulted = complete(top, effective, inclusive=inclusive, recall=working.history.get)
         # Coming in by a history state's default counts as entering its parent by default.
-        defaulted += tuple([
-            target.parent
-            for target in route.targets
-            if target.kind == HISTORY and target not in working.history and target.parent is not None
-        ])
+        defaulted += tuple(
+            [
+                target.parent
+                for target in route.targets
+                if target.kind == HISTORY and target not in working.history and target.parent is not None
+            ]
+        )
         plans.append((Plan((), entries, defaulted, new_leaves), route, domain))
     for node in exits:
         if node.noisy_exit:

@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from interlock.statechart.moves import UNSET, Move, RichMove
+from interlock.statechart.candidates import Candidate, compile_always, compile_candidates
+from interlock.statechart.kinds import CHOICE, KINDS, PARALLEL
+from interlock.statechart.moves import UNSET
 
 if TYPE_CHECKING:
-    from interlock.statechart.chart import Configuration, Route, Table
-    from interlock.statechart.definition import Invoke, State, Transition
-    from interlock.statechart.moves import Operation
+    from interlock.statechart.chart import Configuration, Table
+    from interlock.statechart.definition import Invoke, State
 
-__all__ = [
-    "ATOMIC",
-    "CHOICE",
-    "COMPOUND",
-    "FINAL",
-    "HISTORY",
-    "PARALLEL",
-    "Candidate",
-    "Invocation",
-    "Node",
-    "NodeTimer",
-]
-
-ATOMIC, COMPOUND, PARALLEL, FINAL, HISTORY, CHOICE = range(6)
-KINDS: Mapping[str, int] = {
-    "atomic": ATOMIC,
-    "compound": COMPOUND,
-    "parallel": PARALLEL,
-    "final": FINAL,
-    "history": HISTORY,
-    "choice": CHOICE,
-}
+__all__ = ["Invocation", "Node", "NodeTimer"]
 
 _NO_ENTRIES: dict[str, Any] = {}  # shared until there is a first entry
 _MAX_REGIONS = 512
@@ -118,8 +98,6 @@ class Node:
     def candidates(self, event_type: str) -> tuple[Candidate, ...]:
         """Return this node's own candidates for an event type, in the order in which they are asked."""
         if not self._compiled:
-            from interlock.statechart.candidates import compile_candidates
-
             compile_candidates(self)
             self._compiled = True
         found = self.exact.get(event_type, ())
@@ -132,8 +110,6 @@ class Node:
     def always(self) -> tuple[Candidate, ...]:
         """This node's eventless candidates; a choice node's only one is its choice."""
         if self._always is None:
-            from interlock.statechart.candidates import compile_always
-
             self._always = compile_always(self)
         return self._always
 
@@ -175,74 +151,6 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<node {self.id}>"
-
-
-class Candidate:
-    """A compiled transition: its functions take (context, event) or, wide, (context, event, at)."""
-
-    __slots__ = (
-        "allowed",
-        "bare",
-        "cancels",
-        "definition",
-        "guard",
-        "guard_wide",
-        "handler",
-        "handler_wide",
-        "input",
-        "node",
-        "operations",
-        "patch",
-        "plain",
-        "reenter",
-        "route",
-        "routes",
-        "static_move",
-        "targets",
-    )
-
-    def __init__(
-        self,
-        node: Node,
-        definition: Transition,
-        *,
-        handler: Callable[..., Any] | None,
-        handler_wide: bool,
-        guard: Callable[..., Any] | None,
-        guard_wide: bool,
-        targets: tuple[Node, ...] | None,
-    ) -> None:
-        self.node = node
-        self.definition = definition
-        self.handler = handler
-        self.handler_wide = handler_wide
-        self.guard = guard
-        self.guard_wide = guard_wide
-        self.targets = targets
-        self.reenter = definition.reenter
-        self.patch: Mapping[str, Any] | None = definition.patch
-        self.operations: tuple[Operation, ...] = definition.operations
-        self.input: Any = definition.input
-        self.route: Route | None = None
-        if handler is None and (targets or self.reenter):
-            self.route = node.table.route(node, targets or (node,), reenter=self.reenter)
-        self.routes: dict[Any, Route] = {}
-        self.allowed: frozenset[str] | None = (
-            frozenset(definition.targets) if handler is not None and definition.targets is not None else None
-        )
-        # A static transition as a move; its target is the route, which is None where it stays.
-        self.static_move: Move | None = None
-        if handler is None:
-            move: Move = Move(None, self.patch)
-            if self.operations or self.input is not UNSET:
-                rich = RichMove(None, self.patch)
-                rich.operations, rich.reentering, rich.input = self.operations, False, self.input
-                move = rich
-            self.static_move = move
-        self.cancels: str | None = None
-        inert = handler is None and guard is None and not self.patch and not self.operations and self.input is UNSET
-        self.plain = inert and self.route is not None
-        self.bare = inert and self.route is None
 
 
 class NodeTimer:

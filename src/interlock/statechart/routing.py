@@ -7,18 +7,77 @@ before it is entered again, and its exit set includes it, so that conflict resol
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from interlock.errors import InvalidMoveError
-from interlock.statechart.chart import Plan, Route
-from interlock.statechart.nodes import COMPOUND, FINAL, HISTORY, PARALLEL
+from interlock.statechart.kinds import COMPOUND, FINAL, HISTORY, PARALLEL
 
 if TYPE_CHECKING:
-    from interlock.statechart.chart import Configuration, Node
+    from interlock.statechart.chart import Configuration
+    from interlock.statechart.nodes import Node
 
-__all__ = ["complete", "domain_of", "effective_targets", "exits_of", "make_route", "plan_for", "resolve_conflicts"]
+__all__ = [
+    "Plan",
+    "Route",
+    "complete",
+    "domain_of",
+    "effective_targets",
+    "exits_of",
+    "make_route",
+    "plan_for",
+    "resolve_conflicts",
+]
 
 _MAX_PLANS = 1024
+
+
+class Route:
+    """Where a transition leads: the domain below which states are left, and what is entered instead.
+
+    ``history`` routes know their entries only when the record is looked up, at each step.
+    """
+
+    __slots__ = (
+        "domain",
+        "entries",
+        "history",
+        "inclusive",
+        "inputs",
+        "leaves",
+        "local",
+        "plans",
+        "reenter",
+        "source",
+        "targets",
+    )
+
+    def __init__(self, source: Node | None, targets: tuple[Node, ...], *, reenter: bool, history: bool) -> None:
+        self.source = source
+        self.targets = targets
+        self.reenter = reenter
+        self.history = history
+        self.domain: Node | None = None
+        self.inclusive = False
+        self.local = False
+        self.entries: tuple[Node, ...] = ()
+        self.inputs: tuple[Node, ...] = ()
+        self.leaves: tuple[Node, ...] = ()
+        self.plans: dict[Any, Plan] = {}
+
+
+class Plan:
+    """A route applied to the leaves below its domain: what is left, what is entered, and whether anything is to do."""
+
+    __slots__ = ("entries", "exits", "inputs", "leaves", "simple")
+
+    def __init__(
+        self, exits: tuple[Node, ...], entries: tuple[Node, ...], inputs: tuple[Node, ...], leaves: tuple[Node, ...]
+    ) -> None:
+        self.exits = exits
+        self.entries = entries
+        self.inputs = inputs
+        self.leaves = leaves
+        self.simple = not (any(node.noisy_exit for node in exits) or any(node.noisy_entry for node in entries))
 
 
 def make_route(source: Node | None, targets: tuple[Node, ...], *, reenter: bool) -> Route:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from interlock.statechart.nodes import PARALLEL
+from interlock.statechart.kinds import PARALLEL
 
 if TYPE_CHECKING:
+    from interlock.statechart.candidates import Candidate
     from interlock.statechart.chart import Configuration
     from interlock.statechart.moves import Move
-    from interlock.statechart.nodes import Candidate, Node
+    from interlock.statechart.nodes import Node
     from interlock.statechart.working import Working
 
 __all__ = ["Choice", "select", "select_eventless"]

@@ -11,17 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from interlock.statechart.chart import Configuration, Route
+from interlock.statechart.chart import Configuration
 from interlock.statechart.errands import Errands, errands_of
 from interlock.statechart.microstep import route_to
 from interlock.statechart.moves import Move
-from interlock.statechart.routing import plan_for
+from interlock.statechart.routing import Route, plan_for
 from interlock.statechart.selection import candidates_on_path
 from interlock.statechart.settling import settle
 from interlock.statechart.snapshot import Draft, Snapshot
 
 if TYPE_CHECKING:
-    from interlock.statechart.nodes import Candidate, Node
+    from interlock.statechart.candidates import Candidate
+    from interlock.statechart.nodes import Node
 
 __all__ = ["shortcut"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from interlock.statechart.nodes import PARALLEL
+from interlock.statechart.kinds import PARALLEL
 
 if TYPE_CHECKING:
     from interlock.statechart.nodes import Node

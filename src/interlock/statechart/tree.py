@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from interlock.statechart.completion import fail
 from interlock.errors import EndlessLoopError
+from interlock.statechart.completion import fail
 from interlock.statechart.effects import Send, Start, Terminate
 from interlock.statechart.events import InternalEvent
 from interlock.statechart.macrostep import begin, macrostep, run

@@ -31,9 +31,10 @@ from interlock.statechart.snapshot import Rest, Snapshot, Status, input_of, snap
 
 if TYPE_CHECKING:
     from interlock.statechart.budget import Budget
+    from interlock.statechart.candidates import Candidate
     from interlock.statechart.chart import Configuration
     from interlock.statechart.machine import Machine
-    from interlock.statechart.nodes import Candidate, Node
+    from interlock.statechart.nodes import Node
 
 __all__ = ["Trace", "Working", "short"]
 

@@ -1,0 +1,166 @@
+"""What can be known to be wrong with an agent before anything runs: names of events, sources, outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from interlock.agent.calls import CallSpec
+from interlock.agent.decide import DECIDE, DecideSpec, Entry
+from interlock.agent.events import Event, EventClass, check_event_class
+from interlock.agent.legality import matching
+from interlock.agent.reasons import short
+from interlock.errors import DefinitionError, did_you_mean
+from interlock.statechart import UNSET, Invoke, Machine, State
+
+__all__ = ["check_machine", "collect_sources", "declared_events"]
+
+
+def declared_events(events: Iterable[EventClass]) -> dict[str, EventClass]:
+    """Return the event classes by type, checked: classes of events, each type once."""
+    found: dict[str, EventClass] = {}
+    for event in events:
+        _check_class(event)
+        other = found.get(event.type)
+        if other is not None:
+            raise DefinitionError(
+                f"events= holds {other.__name__} and {event.__name__}, both of type {event.type!r}; rename one",
+                code="duplicate-event",
+            )
+        found[event.type] = event
+    return found
+
+
+def _check_class(event: EventClass) -> None:
+    if not _is_event_class(event):
+        raise DefinitionError(
+            f"events= holds {short(event)}; give classes derived from Event, as in `class Ask(Event): ...`",
+            code="invalid-event-class",
+        )
+    if not event.__pydantic_complete__:
+        event.model_rebuild()
+    check_event_class(event)
+
+
+def _is_event_class(given: object) -> bool:
+    return isinstance(given, type) and issubclass(given, Event) and given is not Event
+
+
+def collect_sources(machine_id: str, root: State, given: Mapping[str, object]) -> dict[str, object]:
+    """Return the machine's sources: those that its author registered, and those of its decisions and calls."""
+    for name in given:
+        if name.startswith("agent."):
+            raise DefinitionError(
+                f"sources= registers {name!r}, but names that begin with 'agent.' are the library's own; choose "
+                "another (to carry out decisions differently, give run_agent other executors)",
+                code="reserved-name",
+                machine=machine_id,
+            )
+    sources: dict[str, object] = dict(given)
+    for path, state in _states(root):
+        for invoke in state.invoke:
+            if isinstance(invoke.logic, DecideSpec):
+                sources[DECIDE] = DecideSpec
+            elif isinstance(invoke.logic, CallSpec):
+                spec = invoke.logic
+                other = sources.setdefault(spec.name, spec.function)
+                if other is not spec.function:
+                    raise DefinitionError(
+                        f"call({spec.name}): another source has the name {spec.name!r}, {short(other)}; give one "
+                        "of the two its own, with call(..., name=...)",
+                        code="invalid-call",
+                        machine=machine_id,
+                        state=path,
+                    )
+    return sources
+
+
+def check_machine(machine: Machine[Any, Any, Any], classes: Mapping[str, EventClass]) -> None:
+    """Refuse a machine that speaks of events which nobody declares, or ends without the output that it promises."""
+    for path, state in _states(machine.definition):
+        for transition in state.on:
+            _check_handled(machine, path, transition.event, transition.event_class, classes)
+        for invoke in state.invoke:
+            _check_decision(machine, path, invoke, classes)
+    if machine.output_type is not None and not _accepts_none(machine.output_type):
+        for key, state in machine.definition.states.items():
+            if state.kind == "final" and state.output is UNSET:
+                raise DefinitionError(
+                    "this final state ends the machine without an output, and the machine's output type does not take "
+                    "None; give agent.final(output=...)",
+                    code="invalid-state",
+                    machine=machine.id,
+                    state=key,
+                )
+
+
+def _check_handled(
+    machine: Machine[Any, Any, Any],
+    path: str,
+    event: str,
+    event_class: EventClass | None,
+    classes: Mapping[str, EventClass],
+) -> None:
+    if event.startswith("@"):
+        return  # one of the library's own, which the engine has let pass
+    entry = event if event_class is None else event_class
+    if not matching(entry, classes):
+        raise _unknown(machine, path, f"on {_named(entry)}", entry, classes)
+
+
+def _check_decision(
+    machine: Machine[Any, Any, Any], path: str, invoke: Invoke, classes: Mapping[str, EventClass]
+) -> None:
+    spec = invoke.logic
+    if not isinstance(spec, DecideSpec):
+        return
+    for entry in spec.declared or ():
+        found = matching(entry, classes)
+        if not found:
+            raise _unknown(machine, path, f"allowed_events holds {_named(entry)}", entry, classes)
+        human = [kind for kind in found if classes[kind].actor == "human"]
+        if len(human) == len(found):
+            raise DefinitionError(
+                f"allowed_events holds {_named(entry)}, which only a person may send (actor='human'): no model is ever "
+                "offered it; leave it out",
+                code="decide-allows-human-event",
+                machine=machine.id,
+                state=path,
+            )
+
+
+def _unknown(
+    machine: Machine[Any, Any, Any], path: str, place: str, entry: Entry, classes: Mapping[str, EventClass]
+) -> DefinitionError:
+    name = entry if isinstance(entry, str) else entry.type
+    if name in classes:
+        reason = f"another class is declared for the type {name!r}, {classes[name].__qualname__}; use that one"
+    elif name.endswith(".*"):
+        spaces = {kind.rpartition(".")[0] + ".*" for kind in classes if "." in kind}
+        reason = f"no declared event lies below {name[:-2]!r}. {did_you_mean(name, spaces)}"
+    else:
+        reason = f"setup_agent(events=[...]) declares no such event. {did_you_mean(name, classes)}"
+    return DefinitionError(f"{place}: {reason}", code="unknown-event", machine=machine.id, state=path)
+
+
+def _named(entry: Entry) -> str:
+    return repr(entry) if isinstance(entry, str) else entry.__name__
+
+
+def _accepts_none(kind: TypeAdapter[Any]) -> bool:
+    try:
+        kind.validate_python(None)
+    except ValidationError:
+        return False
+    return True
+
+
+def _states(root: State) -> Iterator[tuple[str, State]]:
+    stack: list[tuple[str, State]] = [("", root)]
+    while stack:
+        path, state = stack.pop()
+        yield path or "(root)", state
+        below = [(f"{path}.{key}" if path else str(key), child) for key, child in state.states.items()]
+        stack.extend(reversed(below))
