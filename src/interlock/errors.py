@@ -97,7 +97,7 @@ class ErrorInfo:
     cause: ErrorInfo | None = None
 
     @classmethod
-    def of(cls, error: BaseException, *, data: Any = None, depth: int = 8) -> ErrorInfo:
+    def of(cls, error: BaseException, *, data: object = None, depth: int = 8) -> ErrorInfo:
         """Return an exception as data, with its chain of causes."""
         cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
         return cls(
@@ -133,8 +133,8 @@ class DefinitionError(InterlockError):
     """A machine that cannot be built. Raised by the author's own code at import time, never during a run.
 
     ``code`` is one of: ``unknown-target``, ``unknown-source``, ``unknown-delay``, ``unknown-event``,
-    ``invalid-target``, ``invalid-delay``, ``invalid-descriptor``, ``invalid-key``, ``invalid-state``, ``invalid-transition``,
-    ``duplicate-id``, ``missing-initial``, ``unreachable-transition``, ``reserved-event``, ``reserved-name``,
+    ``invalid-target``, ``invalid-delay``, ``invalid-descriptor``, ``invalid-key``, ``invalid-state``,
+    ``invalid-transition``, ``duplicate-id``, ``missing-initial``, ``unreachable-transition``, ``reserved-event``, ``reserved-name``,
     ``mutable-context``, ``invalid-context``, ``invalid-event-class``, ``duplicate-event``,
     ``decide-allows-human-event``, ``invalid-decision``, ``invalid-call``.
     """

@@ -70,7 +70,7 @@ def ask(screen: Screen, state: str) -> il.Event | None:
                 case _:
                     continue
     except EOFError:
-        screen.note("")
+        screen.console.print()
         return None
 
 

@@ -107,7 +107,9 @@ def support_command(
         support(options, Screen(Console(highlight=False)))
     except (InterlockError, CommandError) as error:
         _stop(str(error), 2 if isinstance(error, UsageError) else 1)
-    except (KeyboardInterrupt, EOFError):
+    except KeyboardInterrupt:
+        if sys.stdout.isatty():
+            print()
         _stop("stopped; nothing was saved", 130)
 
 

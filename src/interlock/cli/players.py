@@ -6,9 +6,13 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from signal import SIGINT, default_int_handler, getsignal, signal
+from time import perf_counter
 from typing import cast
 
+import anyio
+
 import interlock as il
+from interlock.adapters.embedding import MODEL
 from interlock.agent.contract import DecideExecutor, ExecutorInfo
 from interlock.cli.demos.support import EXAMPLES
 from interlock.cli.options import Model
@@ -38,6 +42,8 @@ class Player:
         self.model = model
         self.reason: str | None = None
         """Why the last choice was made, by those who made it."""
+        self.leave: Callable[[], None] = lambda: None
+        """Gives up the run; called where whoever decides wants to stop."""
         self._screen = screen
         self._rows = rows
         self._pretend = pretend
@@ -55,18 +61,24 @@ class Player:
     async def decide(self, request: il.DecisionRequest, info: ExecutorInfo) -> il.Choice:
         """Have one decision made, for all to see."""
         chooser = self.get_ready()
+        took: float | None = None
         for attempt in request.attempts[-1:]:
             picked = "nothing" if attempt.event is None else str(attempt.event.get("type"))
-            self._screen.refused(picked, attempt.failure, attempt.reason)
+            obstacle = next((row.obstacle for row in self._rows() if row.event == picked), None)
+            self._screen.refused(picked, attempt.failure, obstacle or attempt.reason)
         if self._pretend is not None:
             choice = il.Choice(event={"type": self._pretend}, reason="pretended, as you asked")
             self._pretend = None
         else:
+            started = perf_counter()
             answer = chooser(request, info)
             choice = await answer if inspect.isawaitable(answer) else answer
+            took = perf_counter() - started
         self.reason = choice.reason
         if self.model is not Model.HUMAN and (not request.attempts or _weights(choice)):
             self._screen.moves(self._rows(), weights=_weights(choice), chosen=_type(choice))
+        if self.model is Model.LOCAL and took is not None:
+            self._screen.note(f"by {MODEL}, on this computer, in {took * 1000:.0f} ms")
         return choice
 
     def _found(self) -> DecideExecutor:
@@ -96,8 +108,14 @@ class Player:
             self._screen.moves(rows, weights={}, numbered=True)
             self._screen.note("You play the model. Pick a move; pick an illegal one to see it refused.")
         while True:
-            with _interruptible():
-                typed = self._screen.ask(f"Which move? [1-{len(rows)}]").lower()
+            try:
+                with _interruptible():
+                    typed = self._screen.ask(f"Which move? [1-{len(rows)}]").lower()
+            except (KeyboardInterrupt, EOFError):
+                # No failure of the executor, which the machine would have an answer to: the run itself is given up.
+                self.leave()
+                await anyio.sleep_forever()
+                raise
             for number, row in enumerate(rows, 1):
                 if typed in (str(number), row.event.lower()):
                     return il.Choice(event={"type": row.event}, reason="picked by you")

@@ -105,9 +105,16 @@ class Screen:
         told = Text.assemble((event, "bold green"), " was chosen" + (f": {_clean(reason)}" if reason else ""))
         self._line(Text(self._marks.yes, style="green"), told)
 
+    def said(self, event: str, words: str) -> None:
+        """Tell what a person has answered."""
+        told = Text.assemble("a person says ", (event, "bold yellow"), f': "{_clean(words)}"' if words else "")
+        self._line(Text(self._marks.arrow, style="yellow"), told)
+
     def waits(self, state: str, lines: Sequence[str]) -> None:
         """Show what is proposed to a person."""
-        self._box(Text("\n".join(_clean(line) for line in lines)), title=f"{state}: a person decides", style="yellow")
+        self._box(
+            Text("\n".join(_clean(line) for line in lines)), title=f"{state}: a person is waited for", style="yellow"
+        )
 
     def ended(self, state: str, message: str) -> None:
         """Show how it ended."""
@@ -144,9 +151,9 @@ class Screen:
 
     def _line(self, mark: Text, text: Text) -> None:
         """Print a line whose mark stands out on the left, however often it has to be broken."""
-        table = Table.grid(padding=(0, 1))
-        table.add_row(Text(""), mark, text)
-        self.console.print(table)
+        for number, line in enumerate(text.wrap(self.console, max(self._width - 4, 8))):
+            line.rstrip()
+            self.console.print(Text.assemble(" ", mark if number == 0 else " " * len(mark), " ", line), soft_wrap=True)
 
     def _box(self, content: RenderableType, *, title: str, style: str) -> None:
         heading = Text(title, style=f"bold {style}")
@@ -170,7 +177,7 @@ class Screen:
 
 def _percent(weight: float) -> str:
     """Return a share as people read it; what is not quite all or nothing does not look so."""
-    if 0 < weight < 0.005:
+    if weight < 0.005:
         return "<1 %"
     return ">99 %" if 0.995 <= weight < 1 else f"{weight:.0%}".replace("%", " %")
 

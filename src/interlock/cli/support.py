@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio
+
 import interlock as il
 from interlock.cli import answers, saves
-from interlock.cli.demos.support import MODEL_EVENTS, Case, Order, Outcome, machine, obstacle
+from interlock.cli.demos.support import MODEL_EVENTS, Case, Order, Outcome, Rephrase, machine, obstacle
 from interlock.cli.options import Model, Options
 from interlock.cli.players import Player
 from interlock.cli.screen import Row, Screen
@@ -59,14 +61,9 @@ class _Desk:
         """Run until the case has ended, or somebody is waited for who is not here."""
         event: il.Event | None = None
         while True:
-            result = il.run_agent_sync(
-                machine,
-                input=self.case if snapshot is None else None,
-                snapshot=snapshot,
-                event=event,
-                executors=il.Executors(decide=self.player.decide),
-                on_transition=self.moved,
-            )
+            result = anyio.run(self.run, snapshot, event)
+            if result is None:
+                raise KeyboardInterrupt
             match result:
                 case il.Idle(snapshot=waiting):
                     event = self.wait(waiting)
@@ -80,6 +77,22 @@ class _Desk:
                     self.screen.path(self.path)
                     raise CommandError(f"the run failed ({cause}): {error.message}")
 
+    async def run(
+        self, snapshot: Snapshot[Case] | None, event: il.Event | None
+    ) -> il.Done[Outcome, Case] | il.Idle[Case] | il.Failed[Case] | None:
+        """Run the machine until it rests; None where whoever plays the model has had enough."""
+        with anyio.CancelScope() as run:
+            self.player.leave = run.cancel
+            return await il.run_agent(
+                machine,
+                input=self.case if snapshot is None else None,
+                snapshot=snapshot,
+                event=event,
+                executors=il.Executors(decide=self.player.decide),
+                on_transition=self.moved,
+            )
+        return None
+
     def moved(self, snapshot: Snapshot[Case], what: Input | None) -> None:
         """Take note of a step of the machine."""
         self.case = snapshot.context
@@ -89,6 +102,8 @@ class _Desk:
             self.path.append(saves.Step(via=None if event is None else str(event.type), state=state))
         if what is not None and what.by == "decision":
             self.screen.taken(str(event.type), self.player.reason)
+        elif isinstance(event, il.Event):
+            self.screen.said(event.type, event.text if isinstance(event, Rephrase) else getattr(event, "instead", ""))
         elif what is not None and isinstance(what.error, il.ErrorInfo):
             self.screen.note(f"{what.error.code}: {what.error.message}")
 
@@ -117,19 +132,21 @@ class _Desk:
             file, saves.SavedCase(model=self.player.model, path=tuple(self.path), snapshot=dict(waiting.dump()))
         )
         self.screen.path(self.path)
-        self.screen.hint(
-            f"Saved to {file}. Go on from there, in this terminal or on another day:",
-            answers.ways_on(file, str(waiting.value)),
-        )
+        self.screen.hint(f"Saved to {file}. Go on with it, in any process:", answers.ways_on(file, str(waiting.value)))
 
     def end(self, state: str, outcome: Outcome) -> None:
         """Show how the case ended, and what else there is to try."""
         self.screen.ended(state, outcome.message)
         self.screen.path(self.path)
-        self.screen.hint("Next: an order on its way cannot be cancelled, whatever the model says.", [
-            f'{answers.COMMAND} "Please cancel my order" --shipped',
-            f'{answers.COMMAND} "Please cancel my order" --shipped --pretend CancelOrder',
-        ])  # fmt: skip
+        if self.case.order.shipped:
+            self.screen.hint("Next, play the model yourself, and try to break the rules:", [
+                f'{answers.COMMAND} "Cancel it, or else" --shipped --model human',
+            ])  # fmt: skip
+        else:
+            self.screen.hint("Next: an order on its way is not cancelled, whatever a model says.", [
+                f'{answers.COMMAND} "Please cancel my order" --shipped',
+                f'{answers.COMMAND} "Please cancel my order" --shipped --pretend CancelOrder',
+            ])  # fmt: skip
 
     def rows(self) -> list[Row]:
         """Return all that the model may pick in general, and what stands against it in this case."""

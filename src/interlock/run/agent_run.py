@@ -189,22 +189,16 @@ async def _alone(run: Callable[[], Awaitable[None]]) -> None:
     """Run the driver; an exception that ends it comes out as itself, not in a group of one."""
     try:
         await run()
-        return
     except BaseExceptionGroup as group:
-        sole = _sole(group)
-        if sole is None:
-            raise
+        sole: BaseException = group
+        while isinstance(sole, BaseExceptionGroup):
+            inside = cast("BaseExceptionGroup[BaseException]", sole).exceptions  # pyright: ignore[reportUnnecessaryCast]
+            if len(inside) != 1:
+                raise
+            (sole,) = inside
+    else:
+        return
     raise sole
-
-
-def _sole(group: BaseException) -> BaseException | None:
-    """Return the one exception in nested groups; None where there are several."""
-    while isinstance(group, BaseExceptionGroup):
-        inside: tuple[BaseException, ...] = group.exceptions
-        if len(inside) > 1:
-            return None
-        group = inside[0]
-    return group
 
 
 def _loop_is_running() -> bool:

@@ -231,8 +231,8 @@ def _handlers(given: Mapping[str, Candidates] | Sequence[Transition]) -> tuple[T
     if isinstance(given, Mapping):
         found: list[Transition] = []
         for event, items in given.items():
-            if items.__class__ is str:
-                found.append(Transition(event=event, targets=(cast("str", items),)))
+            if isinstance(items, str):
+                found.append(Transition(event=event, targets=(items,)))
                 continue
             found.extend([_on_event(item, event) for item in candidates(items)])
         return tuple(found)

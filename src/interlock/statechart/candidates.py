@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from interlock.statechart.definition import Arguments, Transition, WithAt
+from interlock.statechart.definition import Arguments, Function, Transition, WithAt
 from interlock.statechart.kinds import CHOICE
 from interlock.statechart.moves import UNSET, Move, RichMove
 from interlock.statechart.targets import find_target
@@ -87,6 +87,7 @@ class Candidate:
 
 
 def compile_candidates(node: Node) -> None:
+    """Fill ``node.exact`` and ``node.wild``: its candidates by event type, and by the prefix of a pattern."""
     definition = node.definition
     exact: dict[str, tuple[Candidate, ...]] = {}
     wild: dict[str, tuple[Candidate, ...]] = {}
@@ -127,6 +128,7 @@ def compile_candidates(node: Node) -> None:
 
 
 def compile_always(node: Node) -> tuple[Candidate, ...]:
+    """Return the candidates that a node has without any event."""
     definition = node.definition
     if node.kind == CHOICE:
         return (_candidate(node, Transition(handler=definition.choose, targets=definition.targets), "none"),)
@@ -165,27 +167,30 @@ def delay_text(delay: Any) -> str:
     return delay if isinstance(delay, str) else repr(delay)
 
 
-def _adapt(function: Any, arguments: Arguments) -> tuple[Callable[..., Any] | None, bool]:
+def _adapt(function: Function | None, arguments: Arguments) -> tuple[Callable[..., Any] | None, bool]:
     """Return a function of (context, event) (or, wide, of (context, event, at)) for whatever the slot passes."""
     if function is None:
         return None, False
-    wide = isinstance(function, WithAt)
-    inner: Callable[..., Any] = function.function if isinstance(function, WithAt) else function
-    if arguments == "event":
-        return inner, wide
-    adapted: Callable[..., Any]
+    if isinstance(function, WithAt):
+        return _adapt_wide(function.function, arguments), True
+    return _adapt_narrow(function, arguments), False
+
+
+def _adapt_narrow(function: Callable[..., Any], arguments: Arguments) -> Callable[[Any, Any], Any]:
     if arguments == "none":
-        adapted = (lambda context, _event, at: inner(context, at)) if wide else (lambda context, _event: inner(context))
-    elif arguments == "output":
-        adapted = (
-            (lambda context, event, at: inner(context, event.output, at))
-            if wide
-            else (lambda context, event: inner(context, event.output))
-        )
-    else:
-        adapted = (
-            (lambda context, event, at: inner(context, event.error, at))
-            if wide
-            else (lambda context, event: inner(context, event.error))
-        )
-    return adapted, wide
+        return lambda context, _event: function(context)
+    if arguments == "output":
+        return lambda context, event: function(context, event.output)
+    if arguments == "error":
+        return lambda context, event: function(context, event.error)
+    return function
+
+
+def _adapt_wide(function: Callable[..., Any], arguments: Arguments) -> Callable[[Any, Any, Any], Any]:
+    if arguments == "none":
+        return lambda context, _event, at: function(context, at)
+    if arguments == "output":
+        return lambda context, event, at: function(context, event.output, at)
+    if arguments == "error":
+        return lambda context, event, at: function(context, event.error, at)
+    return function

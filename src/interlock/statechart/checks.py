@@ -26,8 +26,7 @@ def check_transitions(node: Node, transitions: Sequence[Transition], slot: str) 
     for transition in transitions:
         event = transition.event
         if slot == "on":
-            if not (isinstance(event, str) and event.isidentifier()):
-                _check_descriptor(node, event)
+            _check_descriptor(node, event)
         elif event:
             raise refused(node, "invalid-transition", f"{slot}: a transition for event {event!r} does not belong here")
         targets = transition.targets
@@ -48,12 +47,14 @@ def check_transitions(node: Node, transitions: Sequence[Transition], slot: str) 
                     "put it first or give the earlier one a guard",
                 )
             if transition.handler is None and transition.guard is None:
-                closed = (closed or set()) | {event}
+                closed = {event} if closed is None else closed | {event}
 
 
 def _check_descriptor(node: Node, event: Any) -> None:
     if not isinstance(event, str) or not event:
         raise refused(node, "invalid-descriptor", f"{event!r} is no event type")
+    if event.isidentifier():
+        return  # nearly all are
     if event.startswith("@") and event not in _RESERVED_ALLOWED and not event.startswith(_RESERVED_PREFIXES):
         raise refused(
             node,

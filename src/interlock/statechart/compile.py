@@ -21,7 +21,7 @@ from interlock.statechart.checks import (
     refused,
 )
 from interlock.statechart.context import ContextType
-from interlock.statechart.definition import Invoke, State, WithAt
+from interlock.statechart.definition import Function, Invoke, State, WithAt
 from interlock.statechart.kinds import CHOICE, COMPOUND, FINAL, HISTORY, PARALLEL
 from interlock.statechart.moves import UNSET, Move
 from interlock.statechart.nodes import Invocation, Node, NodeTimer
@@ -83,7 +83,9 @@ class _Compiler:
             if definition.states:
                 for child_key, child in definition.states.items():
                     self.check_key(node, child_key, child)
-                stack.extend([(child, child_key, node) for child_key, child in reversed(definition.states.items())])
+                stack.extend(
+                    [(child, child_key, node) for child_key, child in reversed(list(definition.states.items()))]
+                )
         for node in reversed(table.nodes):
             own = children.get(node)
             if own is not None:
@@ -226,11 +228,11 @@ class _Compiler:
                         "always leads to the state itself without a condition: that never ends",
                     )
         timers: list[NodeTimer] = []
-        for item in definition.after:
-            check_transitions(node, item.transitions, f"after {item.delay}")
-            check_delay_name(node, item.delay)
-            timer_id = f"after:{delay_text(item.delay)}:{node.id}"
-            timers.append(NodeTimer(timer_id, item.delay, f"@{timer_id}"))
+        for timed in definition.after:
+            check_transitions(node, timed.transitions, f"after {timed.delay}")
+            check_delay_name(node, timed.delay)
+            timer_id = f"after:{delay_text(timed.delay)}:{node.id}"
+            timers.append(NodeTimer(timer_id, timed.delay, f"@{timer_id}"))
         if definition.timeout is not None:
             check_delay_name(node, definition.timeout)
             if not definition.on_timeout:
@@ -284,7 +286,7 @@ class _Compiler:
             )
 
 
-def _function_of(given: Any) -> Any:
+def _function_of(given: Function | Move) -> Function:
     """Return an entry or exit slot as a function: a constant move needs none to be written."""
     if isinstance(given, Move):
         return lambda _context: given

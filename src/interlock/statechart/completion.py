@@ -20,6 +20,7 @@ __all__ = ["entered_final", "fail", "finish"]
 
 
 def entered_final(working: Working, node: Node, event: Any, entered: set[Node], completed: set[Node]) -> None:
+    """Raise the done events that follow from entering a final state, or end the machine where it is the root's."""
     output = _output(working, node, event)
     if output is not UNSET:
         working.results = {**working.results, node: output}
@@ -37,7 +38,7 @@ def entered_final(working: Working, node: Node, event: Any, entered: set[Node], 
     if above is None:
         _done(working, output, node, event)
         return
-    while above is not None and above.kind == PARALLEL and above not in completed:
+    while above.kind == PARALLEL and above not in completed:
         if not all(_is_final(working, region, node, entered) for region in above.children if region.kind != HISTORY):
             return
         completed.add(above)
@@ -138,7 +139,7 @@ def finish(working: Working, event: Any) -> None:
 
 
 def fail(working: Working, error: Any) -> None:
-    """End a machine that nobody can help: no exits; children and timers end in document order, so nothing is orphaned."""
+    """End a machine that nobody can help: no exits; children and timers end in document order, none is orphaned."""
     working.status = "error"
     working.error = error
     _release(working)

@@ -7,6 +7,7 @@ value over the JSON border. Nothing else in the engine knows what a context is m
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, cast, get_type_hints, is_typeddict
 
@@ -41,9 +42,15 @@ class TypeRefusedError(Exception):
 class ContextType(Protocol):
     """What the engine asks of a kind of context."""
 
-    name: str
-    fields: Mapping[str, Any] | None
-    """Field name to annotation; None where any name may be set."""
+    @property
+    def name(self) -> str:
+        """What it is called in messages and in the structural version."""
+        ...
+
+    @property
+    def fields(self) -> Mapping[str, Any] | None:
+        """Field name to annotation; None where any name may be set."""
+        ...
 
     def check(self, value: Any) -> Any:
         """Return ``value`` as this kind of context; raises FieldError, NotJsonError or TypeError."""
@@ -64,7 +71,7 @@ class ContextType(Protocol):
 
 def context_type_of(declared: Any, sample: Any) -> ContextType:
     """Return the strategy for a declared type (or, where none is declared, for the type of ``sample``)."""
-    kind = declared if declared is not None else type(sample)
+    kind: Any = declared if declared is not None else type(sample)
     if sample is None and declared is None:
         return MappingContext()
     if isinstance(kind, type) and issubclass(kind, BaseModel):
@@ -98,12 +105,13 @@ class MappingContext:
     def patch(self, context: Any, fields: Mapping[str, Any]) -> Any:
         new: FrozenDict[str, Any] = FrozenDict(context)
         for name, value in fields.items():
+            kept = value
             if value.__class__ is not int and value.__class__ is not bool and value is not None:
                 try:
-                    value = freeze(value, name)
+                    kept = freeze(value, name)
                 except NotJsonError as error:
                     raise FieldError("invalid-field", name, error.message.removeprefix(f"{name}: ")) from None
-            dict.__setitem__(new, name, value)
+            _set_item(new, name, kept)
         return new
 
     def dump(self, context: Any) -> Any:
@@ -118,24 +126,37 @@ class TypedMappingContext(MappingContext):
 
     def __init__(self, kind: Any) -> None:
         self.name = kind.__name__
-        hints = get_type_hints(kind, include_extras=True)
+        hints = get_type_hints(kind)
         _refuse_mutable(kind)
         self.fields = hints
-        self._whole: TypeAdapter[Any] = TypeAdapter(kind)
+        # Field by field: pydantic itself takes no typing.TypedDict before Python 3.12.
+        self._required: frozenset[str] = kind.__required_keys__
         self._validators: dict[str, TypeAdapter[Any]] = {name: TypeAdapter(hint) for name, hint in hints.items()}
         self._exact = {name: _exact_types(adapter.core_schema) for name, adapter in self._validators.items()}
 
     def check(self, value: Any) -> Any:
-        return FrozenDict(self._whole.validate_python(value))
+        if not isinstance(value, Mapping):
+            raise TypeError(f"expected a mapping, got {type(value).__name__}")
+        found = FrozenDict(_validated(cast("Mapping[str, Any]", value), self._validators, self._exact, self.name))
+        missing = sorted(self._required - found.keys())
+        if missing:
+            raise FieldError("invalid-field", missing[0], f"{self.name} requires field {missing[0]!r}")
+        return found
 
     def patch(self, context: Any, fields: Mapping[str, Any]) -> Any:
-        return FrozenDict(context) | _validated(fields, self._validators, self._exact)
+        return FrozenDict(context) | _validated(fields, self._validators, self._exact, self.name)
 
     def dump(self, context: Any) -> Any:
-        return self._whole.dump_python(context, mode="json")
+        return {name: self._validators[name].dump_python(value, mode="json", warnings="error") for name, value in context.items()}
 
     def load(self, data: Any) -> Any:
-        return FrozenDict(self._whole.validate_python(data))
+        if not isinstance(data, Mapping):
+            raise TypeError(f"expected an object, got {type(data).__name__}")
+        given = cast("Mapping[str, Any]", data)
+        return self.check({
+            name: self._validators[name].validate_json(_json(value)) if name in self._validators else value
+            for name, value in given.items()
+        })
 
 
 class ModelContext:
@@ -151,10 +172,12 @@ class ModelContext:
                 f"`class {kind.__name__}(BaseModel, frozen=True)`",
             )
         _refuse_mutable(kind)
-        self.fields = {name: field.annotation for name, field in kind.model_fields.items()}
+        self.fields: Mapping[str, Any] = {name: field.annotation for name, field in kind.model_fields.items()}
         schema, whole = _fields_schema(kind)
         self._whole = whole
-        self._assign = SchemaValidator(schema).validate_assignment if schema is not None else None
+        self._assign: Callable[..., Any] | None = (
+            SchemaValidator(schema).validate_assignment if schema is not None else None
+        )
         self._exact = _model_exact_types(schema) if schema is not None else {}
         self._adapter: TypeAdapter[Any] = TypeAdapter(kind)
 
@@ -214,7 +237,7 @@ class DataclassContext:
 
     def __init__(self, kind: type[Any]) -> None:
         self.name = kind.__name__
-        self._kind = kind
+        self._kind: Any = kind
         params = getattr(kind, "__dataclass_params__", None)
         if params is None or not params.frozen:
             raise TypeRefusedError(
@@ -223,7 +246,7 @@ class DataclassContext:
             )
         _refuse_mutable(kind)
         hints = get_type_hints(kind, include_extras=True)
-        self.fields = {field.name: hints[field.name] for field in dataclasses.fields(kind)}
+        self.fields: Mapping[str, Any] = {field.name: hints[field.name] for field in dataclasses.fields(kind)}
         self._adapter: TypeAdapter[Any] = TypeAdapter(kind)
         self._validators: dict[str, TypeAdapter[Any]] = {name: TypeAdapter(hint) for name, hint in self.fields.items()}
         self._exact = {name: _exact_types(adapter.core_schema) for name, adapter in self._validators.items()}
@@ -259,6 +282,7 @@ class DataclassContext:
 
 
 _set: Callable[[Any, str, Any], None] = object.__setattr__
+_set_item: Callable[[Any, str, Any], None] = dict[str, Any].__setitem__
 _SIMPLE: dict[str, type[Any]] = {"int": int, "str": str, "bool": bool, "none": type(None)}
 
 
@@ -273,12 +297,13 @@ def _validated(
         allowed = exact.get(name)
         if allowed is None:
             raise FieldError("unknown-field", name, f"{owner} has no field {name!r}")
-        if value.__class__ not in allowed:
+        if value.__class__ in allowed:
+            changed[name] = value
+        else:
             try:
-                value = validators[name].validate_python(value)
+                changed[name] = validators[name].validate_python(value)
             except ValidationError as error:
                 raise FieldError("invalid-field", name, _reasons(error)) from None
-        changed[name] = value
     return changed
 
 
@@ -332,6 +357,4 @@ def _refuse_mutable(kind: type[Any]) -> None:
 
 
 def _json(data: Any) -> bytes:
-    import json
-
     return json.dumps(data, allow_nan=False).encode()

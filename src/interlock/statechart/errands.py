@@ -13,7 +13,7 @@ from typing import Any
 from interlock.errors import InterlockError
 from interlock.statechart.chart import Configuration
 from interlock.statechart.definition import WithAt
-from interlock.statechart.effects import Cancel, Schedule, Spawn, Start, Stop
+from interlock.statechart.effects import Cancel, Schedule, Spawn, Start, Stop, new_effect
 from interlock.statechart.frozen import freeze
 from interlock.statechart.kinds import FINAL
 from interlock.statechart.moves import UNSET, Move
@@ -23,9 +23,6 @@ from interlock.statechart.routing import Plan
 from interlock.statechart.snapshot import Draft, Rest, Snapshot
 
 __all__ = ["Errands", "errands_of"]
-
-# What the constructor of a named tuple calls in the end; a fifth of a busy step is saved by calling it at once.
-_new: Callable[[type[Any], tuple[Any, ...]], Any] = tuple.__new__
 
 
 class Errands:
@@ -39,14 +36,14 @@ class Errands:
         self.entries = entries
         self.patch = after.table.context.patch
 
-    def run(self, machine: Any, snapshot: Any, at: float | None, changes: Mapping[str, Any] | None) -> Any:
+    def run(self, snapshot: Any, at: float | None, changes: Mapping[str, Any] | None) -> Any:
         """Take the step; ``changes`` is the transition's own patch."""
         try:
-            return self._run(machine, snapshot, at, changes)
+            return self._run(snapshot, at, changes)
         except Exception:  # noqa: BLE001  # whatever it is, the general step meets it again and names the place
             return None
 
-    def _run(self, machine: Any, snapshot: Any, at: Any, changes: Mapping[str, Any] | None) -> Any:
+    def _run(self, snapshot: Any, at: Any, changes: Mapping[str, Any] | None) -> Any:
         rest = snapshot.rest
         context = snapshot.context
         children: dict[str, Child] = dict(rest.children)
@@ -56,14 +53,14 @@ class Errands:
         starts: list[Any] = []
         for timer_ids, function, invocation_ids in self.exits:
             for timer_id in timer_ids:
-                effects.append(_new(Cancel, (timer_id, ())))
+                effects.append(new_effect(Cancel, (timer_id, ())))
                 timers.pop(timer_id, None)
             if function is not None:
                 context = self._call(function, context)
             for child_id in invocation_ids:
                 child = children.pop(child_id, None)
                 if child is not None:
-                    effects.append(_new(Stop, (child_id, child.seq, ())))
+                    effects.append(new_effect(Stop, (child_id, child.seq, ())))
         if changes:
             context = self.patch(context, changes)
         # A mapping that has been emptied is larger than a new one.
@@ -75,13 +72,13 @@ class Errands:
                     return None
                 seq += 1
                 children[child_id] = Child(child_id, seq, src, given, invocation)
-                effects.append(_new(Spawn, (child_id, seq, src, given, ())))
-                starts.append(_new(Start, (child_id, seq, ())))
+                effects.append(new_effect(Spawn, (child_id, seq, src, given, ())))
+                starts.append(new_effect(Start, (child_id, seq, ())))
             for timer_id, delay in node_timers:
                 seq += 1
                 due = at + delay
                 timers[timer_id] = Timer(timer_id, seq, delay, due)
-                effects.append(_new(Schedule, (timer_id, seq, delay, due, None, ())))
+                effects.append(new_effect(Schedule, (timer_id, seq, delay, due, None, ())))
             if function is not None:
                 context = self._call(function, context)
         effects += starts

@@ -27,7 +27,7 @@ class Event(FrozenDict[str, Any]):
         return cast("str", self["type"])
 
     def __repr__(self) -> str:
-        return f"Event({dict.__repr__(self)})"
+        return f"Event({super().__repr__()})"
 
 
 class InternalEvent:
@@ -145,7 +145,8 @@ def as_event(given: Any) -> Any:
     kind = getattr(event, "type", None)
     if not isinstance(kind, str) or not kind or isinstance(given, type):
         raise InputError(
-            f"{_shown(given)} is no event; send an object with a text in .type, a mapping with 'type', or a type as a string",
+            f"{_shown(given)} is no event; send an object with a text in .type, a mapping with 'type', or a type as a "
+            "string",
             code="invalid-event",
         )
     if kind[0] == "@" and not isinstance(event, InternalEvent):

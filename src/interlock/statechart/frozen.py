@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Mapping
+from types import GenericAlias, MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
+
+from pydantic_core import core_schema
 
 from interlock.errors import NotJsonError
 
@@ -19,6 +21,9 @@ V = TypeVar("V")
 _SCALARS = frozenset((str, int, bool, type(None)))
 
 
+_update: Callable[[Any, Any], None] = dict[Any, Any].update
+
+
 class FrozenDict(dict[K, V]):
     """A mapping that cannot be changed.
 
@@ -29,7 +34,7 @@ class FrozenDict(dict[K, V]):
 
     __slots__ = ()
 
-    def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
+    def _refuse(self, *_args: object, **_kwargs: object) -> NoReturn:
         raise TypeError(
             "this mapping is immutable; return agent.stay(field=value) or build a new one with `old | {...}`"
         )
@@ -45,7 +50,7 @@ class FrozenDict(dict[K, V]):
 
     def __or__(self, other: Mapping[K, V]) -> FrozenDict[K, V]:  # type: ignore[override]  # a narrower result
         new: FrozenDict[K, V] = FrozenDict(self)
-        dict.update(new, other)
+        _update(new, other)
         return new
 
     def __hash__(self) -> int:  # type: ignore[override]  # dict has none; equal mappings hash alike
@@ -60,15 +65,10 @@ class FrozenDict(dict[K, V]):
     def __reduce__(self) -> tuple[type[FrozenDict[K, V]], tuple[dict[K, V]]]:
         return FrozenDict, (dict(self),)
 
-    def __repr__(self) -> str:
-        return dict.__repr__(self)
-
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        from pydantic_core import core_schema
-
         arguments = getattr(source, "__args__", None) or (Any, Any)
-        inner = handler.generate_schema(dict[arguments])  # type: ignore[valid-type]  # made at run time
+        inner = handler.generate_schema(GenericAlias(dict, arguments))
         return core_schema.no_info_after_validator_function(FrozenDict, inner)
 
 
@@ -76,12 +76,12 @@ EMPTY: FrozenDict[str, Any] = FrozenDict()
 
 
 def freeze(value: Any, path: str = "") -> Any:
-    """Return ``value`` with lists as tuples and dicts as :class:`FrozenDict`; anything else but JSON scalars is refused.
+    """Return ``value`` with lists as tuples and dicts as :class:`FrozenDict`; all else but JSON scalars is refused.
 
     Raises :class:`NotJsonError` naming the path of a value that JSON cannot carry (NaN, lone surrogates, keys that
     are no strings, sets, class instances, cycles).
     """
-    kind = type(value)
+    kind: type[Any] = type(value)
     if kind in _SCALARS:
         if kind is str and not value.isascii():
             _check_text(value, path)

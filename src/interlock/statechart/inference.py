@@ -51,9 +51,13 @@ def _is_argument(instructions: list[dis.Instruction], number: int) -> bool:
         name = instruction.opname
         if name.startswith("JUMP_FORWARD"):
             # The other branch of a condition: it leaves one value as well.
-            place = next((p for p, item in enumerate(instructions) if item.offset >= instruction.argval), len(instructions))
+            place = next(
+                (p for p, item in enumerate(instructions) if item.offset >= instruction.argval), len(instructions)
+            )
             continue
-        effect = dis.stack_effect(instruction.opcode, instruction.arg if instruction.opcode >= dis.HAVE_ARGUMENT else None, jump=False)
+        effect = dis.stack_effect(
+            instruction.opcode, instruction.arg if instruction.opcode >= dis.HAVE_ARGUMENT else None, jump=False
+        )
         if name.startswith(_LEAVES_NOTHING):
             taken = -effect
         elif name in {"LOAD_METHOD", "LOAD_ATTR"}:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["load"]
 
+_INFINITE = float("inf")
+
 
 def load(machine: Machine[Any, Any, Any], data: Mapping[str, Any] | str | bytes) -> Snapshot[Any]:
     """Return the saved snapshot. Raises :class:`SnapshotError`; the data is not changed and nothing is executed."""
@@ -290,12 +292,8 @@ class _Loader:
 
 
 def _number(value: Any) -> bool:
-    return (
-        isinstance(value, (int, float))
-        and not isinstance(value, bool)
-        and value == value
-        and abs(value) != float("inf")
-    )
+    # Neither an infinity nor NaN, which is not between any two numbers.
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and -_INFINITE < value < _INFINITE
 
 
 def _legal(leaves: tuple[Node, ...], root: Node) -> bool:

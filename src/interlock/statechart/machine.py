@@ -229,15 +229,19 @@ def machine(
 
     Arguments:
         id: its name.
-        states, and every keyword of :func:`state`: the root state.
+        states: the states at the top.
         context: the initial context (frozen model, frozen dataclass or mapping), or a function that makes it from the
-            input; then ``context_type`` says what it makes (a mapping, if not given).
+            input.
+        context_type: what the function makes (a mapping, if not given).
         sources: what ``invoke`` and ``spawn`` may start, by name: machines (stepped as part of this one), or anything
             else (carried out by the host).
         delays: named delays in seconds, or functions of the context.
         version: names this version of the machine; otherwise a hash of its structure does.
         migrate: ``(dump, from_version) -> dump``, called when a snapshot of another version is loaded.
-        event_types, input_type, output_type: classes by event type, and types, that carry values over the JSON border.
+        event_types: classes by event type, which carry events over the JSON border.
+        input_type: the type by which the input is checked and saved.
+        output_type: the same for the output.
+        **root: every other keyword of :func:`state`, for the root state.
 
     Raises :class:`DefinitionError`.
     """
@@ -245,11 +249,10 @@ def machine(
     declared = dict(sources or {})
     try:
         context_type_found = context_type_of(context_type, None if callable(context) else context)
-        initial = context if callable(context) and not isinstance(context, type) else context
+        initial = context
         if not callable(context):
-            initial = context_type_found.check(context) if context is not None or context_type is None else context
-            if context is None and context_type is not None:
-                initial = context_type_found.check({})
+            # A declared type without a value starts from its defaults.
+            initial = context_type_found.check({} if context is None and context_type is not None else context)
     except TypeRefusedError as error:
         raise DefinitionError(str(error), code=error.code, machine=id) from error
     except (FieldError, NotJsonError, TypeError, ValueError) as error:

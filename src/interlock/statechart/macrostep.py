@@ -1,4 +1,4 @@
-"""One machine coming to rest: eventless transitions until there are none, then the next raised event, until both end."""
+"""One machine coming to rest: eventless transitions until there are none, then the next raised event, and again."""
 
 from __future__ import annotations
 

@@ -101,8 +101,8 @@ def _check_target(working: Working, candidate: Candidate, name: Any, event: Any)
     if candidate.allowed is not None and name not in candidate.allowed:
         raise working.refuse(
             "undeclared-target",
-            f"the move leads to {name!r}, which is not among the targets {sorted(candidate.allowed)} that are declared for "
-            "(or read from the code of) its handler; declare it with to=[...]",
+            f"the move leads to {name!r}, which is not among the targets {sorted(candidate.allowed)} that are "
+            "declared for (or read from the code of) its handler; declare it with to=[...]",
             node,
             event,
         )
@@ -142,7 +142,6 @@ def _without_conflicts(
 
 def _carry_out(working: Working, steps: Sequence[tuple[Candidate, Move | None, Route | None]], event: Any) -> None:
     configuration = working.configuration
-    before = working.context
     seen = working.children
     plans: list[tuple[Plan, Route, Node | None]] = []
     recalled: list[tuple[Route, Node | None, bool]] = []
@@ -184,7 +183,7 @@ def _carry_out(working: Working, steps: Sequence[tuple[Candidate, Move | None, R
     for node in exits:
         if node.noisy_exit:
             _exit(working, node, event, seen)
-    _transitions(working, steps, before, event, seen)
+    _transitions(working, steps, event, seen)
     if plans:
         working.configuration = _moved(working, plans)
         entries = plans[0][0].entries
@@ -249,11 +248,10 @@ def _exit(working: Working, node: Node, event: Any, seen: Any) -> None:
 def _transitions(
     working: Working,
     steps: Sequence[tuple[Candidate, Move | None, Route | None]],
-    before: Any,
     event: Any,
     seen: Any,
 ) -> None:
-    del before  # the moves were computed on it; patches go over what the exits have left
+    # The moves were computed before the exits; their patches go over what the exits have left.
     for candidate, move, route in steps:
         node = candidate.node
         if move is None:

@@ -56,7 +56,7 @@ def _find_in(annotation: Any, path: str, seen: set[Any]) -> str | None:
         twin = _TWINS.get(base)
         if twin is not None:
             names = [_name(argument) for argument in arguments] or ["Any"]
-            shown = twin.format(*(names + ["Any", "Any"]))
+            shown = twin.format(*names, "Any", "Any")
             return (
                 f"field {path} is declared as {_name(annotation)}, which can be changed in place; declare it as {shown}"
             )

@@ -25,7 +25,7 @@ class Node:
     __slots__ = (
         "_always",
         "_compiled",
-        "_eventless",
+        "knows_eventless",
         "by_key",
         "children",
         "conf",
@@ -92,7 +92,7 @@ class Node:
         self.wild: tuple[tuple[str, tuple[Candidate, ...]], ...] = ()
         self.regions: dict[str, Any] = _NO_ENTRIES
         self._always: tuple[Candidate, ...] | None = None
-        self._eventless: bool | None = None
+        self.knows_eventless: bool | None = None
         self._compiled = False
 
     def candidates(self, event_type: str) -> tuple[Candidate, ...]:
@@ -102,7 +102,7 @@ class Node:
             self._compiled = True
         found = self.exact.get(event_type, ())
         for prefix, candidates in self.wild:
-            if prefix == "" or event_type == prefix or event_type.startswith(prefix + "."):
+            if prefix in ("", event_type) or event_type.startswith(prefix + "."):
                 found += candidates
         return found
 
@@ -116,16 +116,16 @@ class Node:
     @property
     def eventless(self) -> bool:
         """Whether this node or one of its ancestors has an eventless transition."""
-        if self._eventless is None:
+        if self.knows_eventless is None:
             path: list[Node] = []
             node: Node | None = self
-            while node is not None and node._eventless is None:
+            while node is not None and node.knows_eventless is None:
                 path.append(node)
                 node = node.parent
-            known = bool(node is not None and node._eventless)
+            known = bool(node is not None and node.knows_eventless)
             for item in reversed(path):
-                known = item._eventless = known or bool(item.definition.always) or item.kind == CHOICE
-        return bool(self._eventless)
+                known = item.knows_eventless = known or bool(item.definition.always) or item.kind == CHOICE
+        return bool(self.knows_eventless)
 
     def region_candidates(self, event_type: str) -> tuple[Candidate, ...]:
         """Return the candidates from this leaf up to the root of its region, in the order in which they are asked."""

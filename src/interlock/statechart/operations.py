@@ -65,10 +65,7 @@ def send(working: Working, operation: Operation, node: Node, event: Any, seen: M
     """Send an event to a child or the parent, now or later."""
     to = operation.to or ""
     payload = as_sent(working, operation.payload, node, event)
-    if to == "@parent":
-        known = bool(working.address)
-    else:
-        known = to in seen
+    known = bool(working.address) if to == "@parent" else to in seen
     if not known:
         working.queue.append(InternalEvent("@error.communication", id=to, error={"to": to, "event": payload.type}))
     elif operation.delay is not None:
@@ -95,11 +92,8 @@ def deliver_to(working: Working, to: str, event: Any, seen: Mapping[str, Child])
 def schedule(working: Working, operation: Operation, payload: Any, node: Node, event: Any, to: str | None) -> None:
     """Start the timer of a delayed event."""
     delay = seconds(working, operation.delay, node, event)
-    if operation.id is not None:
-        timer_id = f"id:{operation.id}"
-    else:
-        timer_id = f"auto:{automatic(working)}"
     seq = number(working)
+    timer_id = f"auto:{seq}" if operation.id is None else f"id:{operation.id}"
     payload = working.machine.border_event(payload)
     due = now(working, timer_id, node, event) + delay
     working.own_timers()[timer_id] = Timer(timer_id, seq, delay, due, payload, to)
@@ -164,11 +158,6 @@ def number(working: Working) -> int:
     """Return the next number of this machine."""
     working.seq += 1
     return working.seq
-
-
-def automatic(working: Working) -> int:
-    """Return the number of the next nameless timer."""
-    return working.seq + 1
 
 
 # -- children

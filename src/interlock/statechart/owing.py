@@ -56,7 +56,7 @@ NO_RECORDS = Records()
 
 
 class Child:
-    """A running child: an invocation of a state, or a spawned one. ``snapshot`` is set where the source is a machine."""
+    """A running child: invoked by a state, or spawned. ``snapshot`` is set where its source is a machine."""
 
     __slots__ = ("id", "input", "invocation", "records", "seq", "snapshot", "src")
 

@@ -60,8 +60,8 @@ def dump(snapshot: Snapshot[Any]) -> dict[str, Any]:
     if rest.status == "done":
         found["output"] = thaw(_plain(rest.output, "output"))
     if rest.status == "error":
-        error = rest.error
-        found["error"] = {"info": error.to_json()} if isinstance(error, ErrorInfo) else {"value": thaw(error)}
+        failure = rest.error
+        found["error"] = {"info": failure.to_json()} if isinstance(failure, ErrorInfo) else {"value": thaw(failure)}
     if rest.history:
         found["history"] = {node.id: [item.id for item in rest.history[node]] for node in _in_order(rest.history)}
     if rest.inputs:

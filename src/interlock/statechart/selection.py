@@ -59,8 +59,8 @@ def select(working: Working, event: Any) -> list[Choice]:
     last = len(leaves) - 1
     for number, leaf in enumerate(leaves):
         before.append(len(chosen))
-        node: Node | None = leaf
-        while node is not None:
+        node = leaf
+        while True:
             # Up to the root of this region ...
             found = None
             while True:

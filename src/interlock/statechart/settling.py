@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interlock.statechart.budget import Budget
-from interlock.statechart.effects import Start, Terminate
+from interlock.statechart.effects import Start, Terminate, new_effect
 from interlock.statechart.macrostep import begin, macrostep
 from interlock.statechart.moves import UNSET
 from interlock.statechart.selection import select
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from interlock.statechart.selection import Choice
     from interlock.statechart.snapshot import Snapshot
 
-__all__ = ["Trace", "deliver", "settle", "start"]
+__all__ = ["Result", "Trace", "deliver", "settle", "start"]
 
 Result = tuple["Snapshot[Any]", "tuple[Effect, ...]"]
 
@@ -55,9 +55,13 @@ def settle(
     macrostep(root, event, chosen)
     if machine.alone:
         # No child can be a machine: what follows a macrostep is short.
-        for child in root.started:
-            if root.children.get(child.id) is child:
-                effects.append(tuple.__new__(Start, (child.id, child.seq, ())))
+        effects.extend(
+            [
+                new_effect(Start, (child.id, child.seq, ()))
+                for child in root.started
+                if root.children.get(child.id) is child
+            ]
+        )
         if root.status != "active":
             effects.append(Terminate(root.status))
     else:

@@ -43,7 +43,7 @@ def shortcut(configuration: Configuration, event_type: str) -> Configuration | S
     first = candidates[0]
     if first.plain and first.route is not None:
         after = _along(first.route, configuration)
-        if after.__class__ is Configuration:
+        if isinstance(after, Configuration):
             return after
     if any(candidate.handler_wide or candidate.guard_wide or candidate.cancels for candidate in candidates):
         return _settle
@@ -65,7 +65,7 @@ _UNKNOWN: Any = object()
 
 
 def _by_handlers(candidates: tuple[Candidate, ...], configuration: Configuration) -> Step:
-    """Return the step for one active leaf: ask the candidates in order, and make the first move if it is a quiet one."""
+    """Return the step for one active leaf: ask the candidates in order, and make the first move, if it is quiet."""
     patch_context = configuration.table.context.patch
     asked: list[tuple[Candidate, Any, Any, Move | None, dict[Any, Configuration | Errands | None]]] = [
         (candidate, candidate.guard, candidate.handler, candidate.static_move, {}) for candidate in candidates
@@ -89,7 +89,7 @@ def _by_handlers(candidates: tuple[Candidate, ...], configuration: Configuration
             if after is _UNKNOWN:
                 after = places[move.target] = _place(candidate, move, configuration)
             if after.__class__ is Errands and move.__class__ is Move:
-                done = after.run(machine, snapshot, at, move.patch) if machine.alone else None
+                done = after.run(snapshot, at, move.patch) if machine.alone else None
                 return done or settle(
                     machine, snapshot, event, at, [(candidate, None if handler is None else move)], None
                 )
@@ -133,7 +133,7 @@ def _along(route: Route, configuration: Configuration) -> Configuration | Errand
 
 
 class _Region:
-    """What a leaf's region is asked on an event type; ``asked`` is None where that needs more than context and event."""
+    """What a leaf's region is asked on an event type; ``asked`` is None where context and event do not suffice."""
 
     __slots__ = ("asked", "constant")
 
@@ -146,7 +146,9 @@ class _Region:
         self.constant = not candidates or candidates[0].plain or candidates[0].bare
 
 
-def _by_regions(machine: Any, snapshot: Any, event: Any, at: float | None) -> Any:
+def _by_regions(  # noqa: C901  # the hot path: each call of a part of its own would cost as much as the part
+    machine: Any, snapshot: Any, event: Any, at: float | None
+) -> Any:
     """Take a step in which each leaf moves within its own region; only leaves that move cost anything.
 
     As soon as something is not quiet the general step takes over and asks again (at most twice, then, per handler).

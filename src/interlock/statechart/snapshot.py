@@ -56,12 +56,12 @@ class Rest:
     __hash__ = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]  # holds mappings
 
 
-NOTHING: Mapping[Any, Any] = EMPTY
+NOTHING = cast("Mapping[Any, Any]", EMPTY)
 FRESH = Rest("active", 0, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, None, None)
 
 
 class Draft:
-    """A snapshot while it is being made; becomes a :class:`Snapshot` by :func:`snapshot_of` and is never seen before."""
+    """A snapshot while it is made; :func:`snapshot_of` turns it into a :class:`Snapshot` before anybody sees it."""
 
     __slots__ = ("configuration", "context", "rest")
 
@@ -178,13 +178,13 @@ class Snapshot(Draft, Generic[C_co]):
 
     def can(self, event: Any) -> bool:
         """Whether a step with ``event`` would do something. Evaluates handlers, which are pure, and changes nothing."""
-        from interlock.statechart.queries import can
+        from interlock.statechart.queries import can  # noqa: PLC0415  # it imports this module
 
         return can(self, event)
 
     def accepted_events(self) -> tuple[str, ...]:
         """The event types and patterns that active states declare, innermost first, in order of declaration."""
-        from interlock.statechart.queries import accepted_events
+        from interlock.statechart.queries import accepted_events  # noqa: PLC0415  # the same
 
         return accepted_events(self)
 
@@ -223,7 +223,8 @@ class Snapshot(Draft, Generic[C_co]):
         )
 
     def __repr__(self) -> str:
-        return f"<snapshot of {self.machine_id!r}: {self.status}, {', '.join(leaf.path for leaf in self.configuration.leaves)}>"
+        leaves = ", ".join(leaf.path for leaf in self.configuration.leaves)
+        return f"<snapshot of {self.machine_id!r}: {self.status}, {leaves}>"
 
 
 def snapshot_of(configuration: Configuration, context: Any, rest: Rest) -> Snapshot[Any]:

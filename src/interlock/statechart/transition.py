@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from interlock.errors import InputError, SnapshotError
 from interlock.statechart.chart import Configuration
 from interlock.statechart.events import Input, InternalEvent, as_event
-from interlock.statechart.settling import Trace, deliver, settle, start
+from interlock.statechart.settling import Result, Trace, deliver, settle, start
 from interlock.statechart.shortcuts import shortcut
 from interlock.statechart.snapshot import Draft, Snapshot
 
@@ -113,7 +113,7 @@ def microsteps(
     return found
 
 
-def _step(machine: Any, snapshot: Any, input: Any, at: float | None, trace: Trace | None) -> Any:
+def _step(machine: Any, snapshot: Any, input: Any, at: float | None, trace: Trace | None) -> Result:
     """Take a step the long way, and work out the short one for next time."""
     if input.__class__ is Input:
         if input.address or input.event is None or input.invocation is not None:
@@ -128,7 +128,7 @@ def _step(machine: Any, snapshot: Any, input: Any, at: float | None, trace: Trac
     if trace is not None:
         return settle(machine, snapshot, event, at, None, trace)
     configuration = snapshot.configuration
-    known = configuration.moves.get(event.type)
+    known: Any = configuration.moves.get(event.type)
     if known is None:
         known = shortcut(configuration, event.type)
         configuration.remember(event.type, known)
@@ -136,7 +136,8 @@ def _step(machine: Any, snapshot: Any, input: Any, at: float | None, trace: Trac
         made: Any = Draft(known, snapshot.context, snapshot.rest)
         made.__class__ = Snapshot
         return made, ()
-    return known(machine, snapshot, event, at)
+    found: Result = known(machine, snapshot, event, at)
+    return found
 
 
 def _foreign(machine: Machine[Any, Any, Any], snapshot: Snapshot[Any]) -> SnapshotError:

@@ -79,8 +79,8 @@ class Tree:
         if len(address) > MAX_NESTING:
             names = [key.partition("#")[0] for key in address[-3:]]
             raise EndlessLoopError(
-                f"machines start machines more than {MAX_NESTING} deep (... {' -> '.join(names)}); a machine that invokes "
-                "itself as soon as it starts never comes to rest",
+                f"machines start machines more than {MAX_NESTING} deep (... {' -> '.join(names)}); a machine that "
+                "invokes itself as soon as it starts never comes to rest",
                 machine=machine.id,
                 event=None,
                 cycle=names,

@@ -61,17 +61,10 @@ def _node(node: Node) -> list[Any]:
     found.extend(["after", item.delay, _transitions(item.transitions)] for item in definition.after)
     if definition.timeout is not None:
         found.append(["timeout", definition.timeout])
-    for invocation in definition.invoke:
-        found.append(
-            [
-                "invoke",
-                invocation.src,
-                invocation.id,
-                invocation.timeout,
-                _transitions(invocation.on_done),
-                _transitions(invocation.on_error),
-            ]
-        )
+    found.extend(
+        ["invoke", item.src, item.id, item.timeout, _transitions(item.on_done), _transitions(item.on_error)]
+        for item in definition.invoke
+    )
     if definition.output is not UNSET:
         found.append("output")
     return found

@@ -152,9 +152,13 @@ class Working:
             Rest(
                 self.status,
                 self.seq,
-                # Rebuilt where changed: a mapping that has shrunk keeps its size.
-                {key: child for key, child in children.items()} if self.children_owned else children,
-                {key: timer for key, timer in self.timers.items()} if self.timers_owned else self.timers,
+                # Rebuilt where changed, item by item: a mapping that has shrunk keeps its size, and dict() would copy that.
+                {key: child for key, child in children.items()}  # noqa: C416
+                if self.children_owned
+                else children,
+                {key: timer for key, timer in self.timers.items()}  # noqa: C416
+                if self.timers_owned
+                else self.timers,
                 self.history,
                 self.inputs,
                 self.results,
@@ -273,7 +277,7 @@ class Working:
         self.inputs = {**self.inputs, node: self.json(value, "input", source, event)}
 
     def json(self, value: Any, what: str, node: Node, event: Any) -> Any:
-        """Return ``value`` as frozen JSON data (models and dataclasses as their fields), the form in which it can be saved."""
+        """Return ``value`` as frozen JSON data (models and dataclasses as their fields), as it can be saved."""
         try:
             if isinstance(value, BaseModel) or is_dataclass(value):
                 value = to_jsonable_python(value, inf_nan_mode="constants")
@@ -291,6 +295,7 @@ class Working:
 
 
 def short(value: Any) -> str:
+    """Return a value as it is shown in an error message."""
     try:
         text = repr(value)
     except Exception:  # noqa: BLE001  # a broken repr must not hide the error that is being reported

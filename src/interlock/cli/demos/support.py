@@ -112,13 +112,13 @@ def obstacle(case: Case, action: str) -> str | None:
             return None
 
 
-async def perform(action: Action, order: Order) -> str:
+async def perform(action: Action, number: str, amount: float) -> str:
     """Do what was approved; here, only say so."""
     done = {
-        "RefundDuplicate": f"{order.amount:.2f} goes back to the card that paid twice.",
-        "TrackParcel": "The parcel is on its way and arrives within two days; the customer has the link.",
-        "CancelOrder": f"Order {order.number} is cancelled, and nothing leaves the warehouse.",
-        "ChangeAddress": f"Order {order.number} waits in the warehouse until the customer confirms the new address.",
+        "RefundDuplicate": f"{amount:.2f} goes back to the card that paid twice.",
+        "TrackParcel": f"Order {number} is on its way and arrives within two days; the customer has the link.",
+        "CancelOrder": f"Order {number} is cancelled, and nothing leaves the warehouse.",
+        "ChangeAddress": f"Order {number} stays in the warehouse until the customer has confirmed the new address.",
     }
     return done[action]
 
@@ -175,7 +175,11 @@ machine = agent.machine(
         "acting": agent.state(
             invoke=agent.call(
                 perform,
-                input=lambda case: {"action": case.proposal, "order": case.order},
+                input=lambda case: {
+                    "action": case.proposal,
+                    "number": case.order.number,
+                    "amount": case.order.amount,
+                },
                 on_done=lambda _, receipt: agent.goto("resolved", receipt=receipt),
                 on_error="handed_over",
             ),
