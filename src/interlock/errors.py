@@ -134,8 +134,8 @@ class DefinitionError(InterlockError):
 
     ``code`` is one of: ``unknown-target``, ``unknown-source``, ``unknown-delay``, ``unknown-event``,
     ``invalid-target``, ``invalid-delay``, ``invalid-descriptor``, ``invalid-key``, ``invalid-state``,
-    ``invalid-transition``, ``duplicate-id``, ``missing-initial``, ``unreachable-transition``, ``reserved-event``, ``reserved-name``,
-    ``mutable-context``, ``invalid-context``, ``invalid-event-class``, ``duplicate-event``,
+    ``invalid-transition``, ``duplicate-id``, ``missing-initial``, ``unreachable-transition``, ``reserved-event``,
+    ``reserved-name``, ``mutable-context``, ``invalid-context``, ``invalid-event-class``, ``duplicate-event``,
     ``decide-allows-human-event``, ``invalid-decision``, ``invalid-call``.
     """
 

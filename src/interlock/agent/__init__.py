@@ -21,7 +21,7 @@ from interlock.agent.legality import candidates
 from interlock.agent.reading import parse_event
 from interlock.agent.requests import DecisionAttempt, DecisionRequest
 from interlock.agent.resolve import resolve_decision
-from interlock.agent.setup import setup_agent
+from interlock.agent.setup import mapping, setup_agent
 
 __all__ = [
     "Agent",
@@ -42,6 +42,7 @@ __all__ = [
     "delivery",
     "describe",
     "judge",
+    "mapping",
     "moved_on",
     "parse_event",
     "renewed_request",

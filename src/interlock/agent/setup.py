@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any
 
 from interlock.agent.authoring import Agent
 from interlock.agent.declared import declared_events
@@ -11,67 +11,32 @@ from interlock.agent.events import EventClass
 from interlock.agent.reasons import short
 from interlock.errors import DefinitionError
 
-__all__ = ["setup_agent"]
+if TYPE_CHECKING:
+    from typing_extensions import ParamSpec, TypeVar  # as Python 3.13 has them: with defaults
 
-P = ParamSpec("P")
-C = TypeVar("C")
-M = TypeVar("M", bound=Mapping[str, Any])
-I = TypeVar("I")  # noqa: E741  # input
-O = TypeVar("O")  # noqa: E741  # output
+    P = ParamSpec("P", default=...)
+    C = TypeVar("C", default=Mapping[str, Any])
+    I = TypeVar("I", default=None)  # noqa: E741  # input
+    O = TypeVar("O", default=object)  # noqa: E741  # output
+    M = TypeVar("M", bound=Mapping[str, Any])
 
-# Three kinds of context, each with or without an input and an output type. Mappings come before classes: a TypedDict
-# could be called as well, but to change one field nobody must give all the others.
+__all__ = ["mapping", "setup_agent"]
 
 
-@overload
-def setup_agent(
-    *, context: None = None, events: Sequence[EventClass]
-) -> Agent[..., Mapping[str, Any], None, object]: ...
-@overload
-def setup_agent(*, context: type[M], events: Sequence[EventClass]) -> Agent[..., M, None, object]: ...
-@overload
-def setup_agent(*, context: Callable[P, C], events: Sequence[EventClass]) -> Agent[P, C, None, object]: ...
-@overload
-def setup_agent(
-    *, context: None = None, events: Sequence[EventClass], input: type[I]
-) -> Agent[..., Mapping[str, Any], I, object]: ...
-@overload
-def setup_agent(*, context: type[M], events: Sequence[EventClass], input: type[I]) -> Agent[..., M, I, object]: ...
-@overload
-def setup_agent(*, context: Callable[P, C], events: Sequence[EventClass], input: type[I]) -> Agent[P, C, I, object]: ...
-@overload
-def setup_agent(
-    *, context: None = None, events: Sequence[EventClass], output: type[O]
-) -> Agent[..., Mapping[str, Any], None, O]: ...
-@overload
-def setup_agent(*, context: type[M], events: Sequence[EventClass], output: type[O]) -> Agent[..., M, None, O]: ...
-@overload
-def setup_agent(*, context: Callable[P, C], events: Sequence[EventClass], output: type[O]) -> Agent[P, C, None, O]: ...
-@overload
-def setup_agent(
-    *, context: None = None, events: Sequence[EventClass], input: type[I], output: type[O]
-) -> Agent[..., Mapping[str, Any], I, O]: ...
-@overload
-def setup_agent(
-    *, context: type[M], events: Sequence[EventClass], input: type[I], output: type[O]
-) -> Agent[..., M, I, O]: ...
-@overload
-def setup_agent(
-    *, context: Callable[P, C], events: Sequence[EventClass], input: type[I], output: type[O]
-) -> Agent[P, C, I, O]: ...
+# One signature, not overloads: for those mypy infers the list of events without knowing what it is for, and fails.
 def setup_agent(
     *,
-    context: Callable[..., Any] | None = None,
+    context: Callable[P, C] | None = None,
     events: Sequence[EventClass],
-    input: type[Any] | None = None,
-    output: type[Any] | None = None,
-) -> Agent[..., Any, Any, Any]:
+    input: type[I] | None = None,
+    output: type[O] | None = None,
+) -> Agent[P, C, I, O]:
     """Bind the types that an agent speaks in, and return what its machine is written with.
 
     Arguments:
-        context: the class of the context: a frozen pydantic model, a frozen dataclass, or a ``TypedDict``. Its fields
-            have defaults, since ``agent.goto`` and ``agent.stay`` name only what changes. Without one the context is
-            any mapping of JSON values.
+        context: the class of the context, a frozen pydantic model or a frozen dataclass; :func:`mapping` of a
+            ``TypedDict``; or nothing, for any mapping of JSON values. Fields have defaults, since ``agent.goto`` and
+            ``agent.stay`` name only what changes.
         events: all event classes, those that only a person sends included.
         input: the type of what a run starts with.
         output: the type of what the machine gives when it is done.
@@ -85,3 +50,11 @@ def setup_agent(
             code="invalid-context",
         )
     return Agent(context=context, events=declared_events(events), input=input, output=output)
+
+
+def mapping(context: type[M]) -> Callable[..., M]:
+    """Return a ``TypedDict`` as a context, so that moves may name any of its fields (checked when they are made).
+
+    To type checkers a ``TypedDict`` is something that must be given all its keys at once; a move gives some.
+    """
+    return context

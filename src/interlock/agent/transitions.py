@@ -32,6 +32,7 @@ class Decoding:
         self._decode = decode
 
     def __call__(self, context: object, output: object) -> object:
+        """Call the author's handler with the decoded output."""
         return self._handler(context, self._decode(output))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
@@ -33,7 +34,7 @@ app.add_typer(demo)
 def run() -> None:
     """Run the command line; an error that this library raises on purpose is one line, and never a traceback."""
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # an old terminal may show a mark as '?', but must not end the program
     app()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from signal import SIGINT, default_int_handler, getsignal, signal
 from time import perf_counter
@@ -133,7 +133,7 @@ def _script(request: il.DecisionRequest, _info: ExecutorInfo) -> il.Choice:
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
+def _interruptible() -> Generator[None]:
     """Let Ctrl-C end a question: the handler of a running event loop would wait for the answer first."""
     before = getsignal(SIGINT)
     signal(SIGINT, default_int_handler)
@@ -148,6 +148,5 @@ def _type(choice: il.Choice) -> str:
 
 
 def _weights(choice: il.Choice) -> Mapping[str, float]:
-    if not isinstance(choice.raw, Mapping):
-        return {}
-    return cast("Mapping[str, Mapping[str, float]]", choice.raw).get("weights", {})
+    raw = choice.raw
+    return cast("Mapping[str, Mapping[str, float]]", raw).get("weights", {}) if isinstance(raw, Mapping) else {}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import anyio
 
 import interlock as il
 from interlock.cli import answers, saves
-from interlock.cli.demos.support import MODEL_EVENTS, Case, Order, Outcome, Rephrase, machine, obstacle
+from interlock.cli.demos.support import MODEL_EVENTS, Case, Change, Order, Outcome, Rephrase, machine, obstacle
 from interlock.cli.options import Model, Options
 from interlock.cli.players import Player
 from interlock.cli.screen import Row, Screen
@@ -16,6 +16,8 @@ from interlock.cli.stops import CommandError, UsageError
 from interlock.statechart import Input, Snapshot
 
 __all__ = ["support"]
+
+_Result: TypeAlias = il.Done[Outcome, Case] | il.Idle[Case] | il.Failed[Case]
 
 STANDARD_TEXT = "I was charged twice for my order"
 LONGEST_TEXT = 2_000
@@ -30,11 +32,11 @@ def support(options: Options, screen: Screen) -> None:
     _check(options)
     if options.resume is None:
         case = _new_case(options)
+        desk = _Desk(options, screen, case, options.model or Model.LOCAL)
+        desk.player.get_ready()
         _show_title(screen, case)
         if options.text is None:
             screen.note("no request was given, so this is the customer's")
-        desk = _Desk(options, screen, case, options.model or Model.LOCAL)
-        desk.player.get_ready()
         desk.work()
     else:
         saved = saves.read(options.resume)
@@ -61,7 +63,9 @@ class _Desk:
         """Run until the case has ended, or somebody is waited for who is not here."""
         event: il.Event | None = None
         while True:
-            result = anyio.run(self.run, snapshot, event)
+            if isinstance(event, Change | Rephrase):
+                self.player.get_ready()  # whoever cannot decide shall say so before anything has happened
+            result: _Result | None = anyio.run(self.run, snapshot, event)
             if result is None:
                 raise KeyboardInterrupt
             match result:
@@ -77,9 +81,7 @@ class _Desk:
                     self.screen.path(self.path)
                     raise CommandError(f"the run failed ({cause}): {error.message}")
 
-    async def run(
-        self, snapshot: Snapshot[Case] | None, event: il.Event | None
-    ) -> il.Done[Outcome, Case] | il.Idle[Case] | il.Failed[Case] | None:
+    async def run(self, snapshot: Snapshot[Case] | None, event: il.Event | None) -> _Result | None:
         """Run the machine until it rests; None where whoever plays the model has had enough."""
         with anyio.CancelScope() as run:
             self.player.leave = run.cancel
@@ -100,7 +102,7 @@ class _Desk:
         state = str(snapshot.value)
         if event is not None or not self.path or self.path[-1].state != state:
             self.path.append(saves.Step(via=None if event is None else str(event.type), state=state))
-        if what is not None and what.by == "decision":
+        if event is not None and what is not None and what.by == "decision":
             self.screen.taken(str(event.type), self.player.reason)
         elif isinstance(event, il.Event):
             self.screen.said(event.type, event.text if isinstance(event, Rephrase) else getattr(event, "instead", ""))

@@ -138,25 +138,25 @@ class Driver(Generic[C]):
     async def run(self) -> None:
         """Go on until the machine has ended, a step has failed, or nothing is left to do without an event."""
         async with anyio.create_task_group() as group:
-            await self._publish()
-            while self.failure is None and self._standing().status == "active":
-                if self._take():
-                    await self._publish()
-                elif not await self._start_owed(group):
-                    if self._at_rest():
-                        break
-                    await self._wait()
+            self._take()  # overdue timers and a given event come before any work: they may make it needless
+            while True:
+                await self._publish()
+                if self.failure is not None or self._standing().status != "active":
+                    break
+                await self._start_owed(group)
+                if self._at_rest():
+                    break
+                await self._wait()
+                self._take()
             group.cancel_scope.cancel()
         if self._inbox:
             self.ignored = self._inbox[0][0]
 
-    def _take(self) -> bool:
-        """Commit all that is there now, without letting anybody come between. Returns whether there was anything."""
+    def _take(self) -> None:
+        """Commit all that is there now, without letting anybody come between."""
         most = 1 + len(self._inbox) + len(self._works)  # but timers that renew themselves are not waited out here
-        taken = 0
-        while taken < most and self.failure is None and self._take_one():
-            taken += 1
-        return taken > 0
+        while most and self.failure is None and self._standing().status == "active" and self._take_one():
+            most -= 1
 
     def _take_one(self) -> bool:
         ready = next((work for key in self._owed if (work := self._works.get(key)) and work.proposed), None)
@@ -189,12 +189,8 @@ class Driver(Generic[C]):
             self._failed.append((given.error, work.raised))
         self.commit(given)
 
-    async def _start_owed(self, group: anyio.abc.TaskGroup) -> bool:
-        """Let all owed work go on, in the order in which it is owed, each entered before the next.
-
-        Returns whether there was any that had not been under way.
-        """
-        moved = False
+    async def _start_owed(self, group: anyio.abc.TaskGroup) -> None:
+        """Let all owed work go on, in the order in which it is owed, each entered before the next."""
         for identity, item in self._owed.items():
             work = self._works.get(identity)
             if work is None:
@@ -202,11 +198,8 @@ class Driver(Generic[C]):
                 self._works[identity] = work
                 group.start_soon(self._work, work)
                 await work.started()
-                moved = True
             elif work.waiting:
                 await work.go_on()
-                moved = True
-        return moved
 
     async def _work(self, work: Work) -> None:
         INSIDE.set(True)
@@ -224,10 +217,17 @@ class Driver(Generic[C]):
         return machine
 
     def _at_rest(self) -> bool:
-        return not self._works and not (self._timers and self._wait_for_timers)
+        if self._works or self._inbox:
+            return False
+        due = self._timers and (self._wait_for_timers or self._timers[0].due <= self._clock.now())
+        return not due
 
     async def _wait(self) -> None:
-        """Wait until a worker, a sender or a timer has something."""
+        """Wait until a worker, a sender or a timer has something.
+
+        Always through the event, also where something is there already: it lets all who were ready at the same time
+        come forward, in whatever order the event loop runs them, before any is taken.
+        """
         if not self._timers:
             await self._wake.wait()
         else:

@@ -130,10 +130,8 @@ class Table:
         "context",
         "definition",
         "delays",
-        "descriptors",
         "history_defaults",
         "id",
-        "initial_context",
         "nodes",
         "parallels",
         "root",
@@ -150,7 +148,6 @@ class Table:
         self.by_id: dict[str, Node] = {}
         self.by_path: dict[str, Node] = {}
         self.delays: dict[str, Any] = {}
-        self.initial_context: Any = None
         self.history_defaults = False
         self._confs: dict[tuple[Node, ...], Configuration] = {}
         self._routes: dict[Any, Route] = {}

@@ -24,9 +24,10 @@ def check_transitions(node: Node, transitions: Sequence[Transition], slot: str) 
     """Check the transitions of one slot of a state: what they are on, where they lead, and that each can be taken."""
     closed: set[str] | None = None
     for transition in transitions:
-        event = transition.event
+        event: Any = transition.event
         if slot == "on":
-            _check_descriptor(node, event)
+            if not (isinstance(event, str) and event.isidentifier()):  # nearly all are
+                _check_descriptor(node, event)
         elif event:
             raise refused(node, "invalid-transition", f"{slot}: a transition for event {event!r} does not belong here")
         targets = transition.targets
@@ -53,8 +54,6 @@ def check_transitions(node: Node, transitions: Sequence[Transition], slot: str) 
 def _check_descriptor(node: Node, event: Any) -> None:
     if not isinstance(event, str) or not event:
         raise refused(node, "invalid-descriptor", f"{event!r} is no event type")
-    if event.isidentifier():
-        return  # nearly all are
     if event.startswith("@") and event not in _RESERVED_ALLOWED and not event.startswith(_RESERVED_PREFIXES):
         raise refused(
             node,

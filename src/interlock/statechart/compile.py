@@ -148,8 +148,6 @@ class _Compiler:
             node.entry = _function_of(definition.entry)
         if definition.exit is not None:
             node.exit = _function_of(definition.exit)
-        if kind == FINAL:
-            node.output = definition.output
         node.noisy_exit = bool(node.exit or node.timers or node.invocations or node.histories or kind == FINAL)
         node.noisy_entry = bool(
             node.entry or node.timers or node.invocations or kind == FINAL or definition.initial_input is not UNSET
@@ -289,5 +287,9 @@ class _Compiler:
 def _function_of(given: Function | Move) -> Function:
     """Return an entry or exit slot as a function: a constant move needs none to be written."""
     if isinstance(given, Move):
-        return lambda _context: given
+
+        def constant(_context: Any) -> Move:
+            return given
+
+        return constant
     return given

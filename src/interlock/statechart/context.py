@@ -69,23 +69,24 @@ class ContextType(Protocol):
         ...
 
 
-def context_type_of(declared: Any, sample: Any) -> ContextType:
+def context_type_of(declared: Any, sample: object) -> ContextType:
     """Return the strategy for a declared type (or, where none is declared, for the type of ``sample``)."""
     kind: Any = declared if declared is not None else type(sample)
     if sample is None and declared is None:
         return MappingContext()
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        return ModelContext(kind)
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        return DataclassContext(kind)
+    found: type[object] | None = kind if isinstance(kind, type) else None
+    if found is not None and issubclass(found, BaseModel):
+        return ModelContext(found)
+    if found is not None and dataclasses.is_dataclass(found):
+        return DataclassContext(found)
     if is_typeddict(kind):
         return TypedMappingContext(kind)
-    if isinstance(kind, type) and issubclass(kind, Mapping):
+    if found is not None and issubclass(found, Mapping):
         return MappingContext()
     raise TypeRefusedError(
         "invalid-context",
-        f"a context of type {getattr(kind, '__name__', kind)!s} is not supported; use a frozen pydantic model, a frozen "
-        "dataclass, a TypedDict or a mapping of JSON values",
+        f"a context of type {getattr(kind, '__name__', kind)!s} is not supported; use a frozen pydantic model, a "
+        "frozen dataclass, a TypedDict or a mapping of JSON values",
     )
 
 
@@ -147,16 +148,21 @@ class TypedMappingContext(MappingContext):
         return FrozenDict(context) | _validated(fields, self._validators, self._exact, self.name)
 
     def dump(self, context: Any) -> Any:
-        return {name: self._validators[name].dump_python(value, mode="json", warnings="error") for name, value in context.items()}
+        return {
+            name: self._validators[name].dump_python(value, mode="json", warnings="error")
+            for name, value in context.items()
+        }
 
     def load(self, data: Any) -> Any:
         if not isinstance(data, Mapping):
             raise TypeError(f"expected an object, got {type(data).__name__}")
         given = cast("Mapping[str, Any]", data)
-        return self.check({
-            name: self._validators[name].validate_json(_json(value)) if name in self._validators else value
-            for name, value in given.items()
-        })
+        return self.check(
+            {
+                name: self._validators[name].validate_json(_json(value)) if name in self._validators else value
+                for name, value in given.items()
+            }
+        )
 
 
 class ModelContext:

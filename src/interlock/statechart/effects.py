@@ -107,4 +107,4 @@ def _different(self: Any, other: Any) -> bool:
 for _kind in (Emit, Log, Spawn, Start, Stop, Schedule, Cancel, Send, Terminate):
     _kind.__eq__ = _same_kind  # type: ignore[method-assign]  # on purpose, for all kinds at once
     _kind.__ne__ = _different  # type: ignore[method-assign]  # the same
-    _kind.__hash__ = _tuple_hash  # type: ignore[method-assign]  # the same
+    _kind.__hash__ = _tuple_hash  # type: ignore[method-assign,assignment]  # the same

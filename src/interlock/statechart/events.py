@@ -137,7 +137,7 @@ def as_event(given: Any) -> Any:
                 code="invalid-event",
             )
         try:
-            event = given if type(given) is Event else Event(freeze(dict(mapping)))
+            event = mapping if type(mapping) is Event else Event(freeze(dict(mapping)))
         except NotJsonError as error:
             raise InputError(f"event {mapping.get('type')!r}: {error}", code="invalid-event") from None
     else:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from types import GenericAlias, MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
-from pydantic_core import core_schema
+from pydantic import BaseModel
+from pydantic_core import core_schema, to_jsonable_python
 
 from interlock.errors import NotJsonError
 
@@ -41,19 +42,26 @@ class FrozenDict(dict[K, V]):
 
     __setitem__ = _refuse
     __delitem__ = _refuse
-    __ior__ = _refuse  # type: ignore[assignment,misc]  # deliberately narrower than dict: it always raises
+    __ior__ = _refuse  # type: ignore[misc]  # narrower than dict on purpose: it always raises
     clear = _refuse
-    pop = _refuse  # type: ignore[assignment]  # the same
+    pop = _refuse
     popitem = _refuse
-    setdefault = _refuse  # type: ignore[assignment]  # the same
-    update = _refuse  # type: ignore[assignment]  # the same
+    setdefault = _refuse  # pyright: ignore[reportAssignmentType]  # the same
+    update = _refuse  # pyright: ignore[reportAssignmentType]  # the same
 
-    def __or__(self, other: Mapping[K, V]) -> FrozenDict[K, V]:  # type: ignore[override]  # a narrower result
+    # Fewer operands than dict takes, and a narrower result.
+    def __or__(  # type: ignore[override]
+        self,
+        other: Mapping[K, V],  # pyright: ignore[reportIncompatibleMethodOverride]
+    ) -> FrozenDict[K, V]:
         new: FrozenDict[K, V] = FrozenDict(self)
         _update(new, other)
         return new
 
-    def __hash__(self) -> int:  # type: ignore[override]  # dict has none; equal mappings hash alike
+    # dict has none, because it changes; here equal mappings hash alike.
+    def __hash__(  # type: ignore[override]
+        self,  # pyright: ignore[reportIncompatibleVariableOverride]
+    ) -> int:
         return hash(frozenset(self.items()))
 
     def __copy__(self) -> FrozenDict[K, V]:
@@ -75,13 +83,15 @@ class FrozenDict(dict[K, V]):
 EMPTY: FrozenDict[str, Any] = FrozenDict()
 
 
-def freeze(value: Any, path: str = "") -> Any:
+def freeze(value: Any, path: str = "", *, models: bool = False) -> Any:
     """Return ``value`` with lists as tuples and dicts as :class:`FrozenDict`; all else but JSON scalars is refused.
+
+    With ``models``, pydantic models and dataclasses anywhere in it are written as their fields.
 
     Raises :class:`NotJsonError` naming the path of a value that JSON cannot carry (NaN, lone surrogates, keys that
     are no strings, sets, class instances, cycles).
     """
-    kind: type[Any] = type(value)
+    kind: type[object] = type(value)
     if kind in _SCALARS:
         if kind is str and not value.isascii():
             _check_text(value, path)
@@ -90,10 +100,10 @@ def freeze(value: Any, path: str = "") -> Any:
         if math.isfinite(value):
             return value
         raise NotJsonError(f"{value!r} has no form in JSON; use None or a string", path=path)
-    return _freeze_deep(value, path)
+    return _freeze_deep(value, path, models=models)
 
 
-def _freeze_deep(value: Any, path: str) -> Any:
+def _freeze_deep(value: Any, path: str, *, models: bool) -> Any:
     # Iterative on purpose: the depth of foreign data must not be the depth of our stack.
     done: dict[int, Any] = {}
     open_ids: set[int] = set()
@@ -102,11 +112,13 @@ def _freeze_deep(value: Any, path: str) -> Any:
         item, where, ready = stack.pop()
         if ready:
             open_ids.discard(id(item))
+            made: Any
             if isinstance(item, Mapping):
                 mapping = cast("Mapping[str, Any]", item)
-                done[id(item)] = FrozenDict({k: _leaf(v, done, f"{where}.{k}") for k, v in mapping.items()})
+                made = FrozenDict({k: _leaf(v, done, f"{where}.{k}") for k, v in mapping.items()})
             else:
-                done[id(item)] = tuple([_leaf(v, done, f"{where}[{i}]") for i, v in enumerate(item)])
+                made = tuple([_leaf(v, done, f"{where}[{i}]") for i, v in enumerate(item)])
+            done[id(cast("Any", item))] = made
             continue
         if id(item) in done:
             continue
@@ -123,6 +135,10 @@ def _freeze_deep(value: Any, path: str) -> Any:
                     raise NotJsonError(f"key {k!r} is no string", path=where)
                 _check_text(k, where)
                 children.append((v, f"{where}.{k}"))
+        elif models and (isinstance(item, BaseModel) or (is_dataclass(item) and not isinstance(item, type))):
+            data = to_jsonable_python(item, inf_nan_mode="constants")
+            done[id(cast("Any", item))] = freeze(data, where)
+            continue
         else:
             raise _refusal(item, where)
         open_ids.add(id(item))

@@ -137,10 +137,11 @@ class _Loader:
         return found
 
     def configuration(self, data: dict[str, Any], *, active: bool) -> Configuration:
-        names = data.get("states")
-        if not isinstance(names, list) or not names:
-            raise self.bad("states", f"is {names!r}, expected the list of the active leaves' ids")
-        leaves = [self.node(name, "states") for name in cast("list[Any]", names)]
+        saved = data.get("states")
+        if not isinstance(saved, list) or not saved:
+            raise self.bad("states", f"is {saved!r}, expected the list of the active leaves' ids")
+        names: list[object] = saved
+        leaves = [self.node(name, "states") for name in names]
         for leaf in leaves:
             if leaf.kind in (COMPOUND, PARALLEL, HISTORY):
                 raise self.bad("states", f"{leaf.id!r} is no state without children")
@@ -185,7 +186,8 @@ class _Loader:
             node = self.node(name, "history")
             if node.kind != HISTORY or not isinstance(items, list) or not items:
                 raise self.bad("history", f"{name!r} is no history state with a list of state ids")
-            record = tuple(self.node(item, "history") for item in cast("list[Any]", items))
+            saved: list[object] = items
+            record = tuple(self.node(item, "history") for item in saved)
             parent = node.parent
             if parent is None or not all(
                 parent.contains(item) and item is not parent and item.kind != HISTORY for item in record
@@ -220,8 +222,9 @@ class _Loader:
     # -- what is owed ----------------------------------------------------------------------------------------------
 
     def entries(self, data: dict[str, Any], field: str) -> list[dict[str, Any]]:
-        items = data.get(field, [])
-        if not isinstance(items, list) or not all(isinstance(item, dict) for item in cast("list[Any]", items)):
+        saved = data.get(field, [])
+        items: list[object] = saved if isinstance(saved, list) else [None]
+        if not all(isinstance(item, dict) for item in items):
             raise self.bad(field, "expected a list of objects")
         seen: set[str] = set()
         for item in cast("list[dict[str, Any]]", items):
@@ -258,7 +261,8 @@ class _Loader:
             saved = item.get("records", [])
             if not isinstance(saved, list):
                 raise self.bad(where, "records is no list")
-            for record in cast("list[Any]", saved):
+            kept: list[object] = saved
+            for record in kept:
                 records = records.append(self.json(record, where))
             found[name] = Child(
                 name, item["seq"], src, self.json(item.get("input"), where), invocation, records, snapshot

@@ -53,8 +53,8 @@ def route_of(working: Working, candidate: Candidate, move: Move | None, event: A
             _check_target(working, candidate, name, event)
         raise working.refuse(
             "invalid-targets",
-            f"the targets {', '.join(map(repr, names))} cannot be active together; several targets must lie in different "
-            "regions of a parallel state",
+            f"the targets {', '.join(map(repr, names))} cannot be active together; several targets must lie in "
+            "different regions of a parallel state",
             candidate.node,
             event,
         )
@@ -62,7 +62,7 @@ def route_of(working: Working, candidate: Candidate, move: Move | None, event: A
 
 
 def route_to(candidate: Candidate, move: Move) -> Route | None:
-    """Return the (cached) route of a move; None where it has none: a target unknown, undeclared, or excluded by another."""
+    """Return the (cached) route of a move; None where a target is unknown, undeclared, or excluded by another."""
     if candidate.handler is None:
         return candidate.route
     reenter = move.reentering or candidate.reenter

@@ -129,11 +129,12 @@ class Move:
 class RichMove(Move):
     """A move with effects, re-entry or an input for its target."""
 
-    __slots__ = ("input", "operations", "reentering")
+    # What is a constant of the base, shared by all plain moves, is a slot here.
+    __slots__ = ("input", "operations", "reentering")  # pyright: ignore[reportIncompatibleVariableOverride]
 
-    operations: tuple[Operation, ...]  # type: ignore[misc]  # pyright: ignore[reportIncompatibleVariableOverride]  # a constant of the base, a slot here
-    reentering: bool  # type: ignore[misc]  # pyright: ignore[reportIncompatibleVariableOverride]
-    input: Any  # type: ignore[misc]  # pyright: ignore[reportIncompatibleVariableOverride]
+    operations: tuple[Operation, ...]  # type: ignore[misc]  # see the slots
+    reentering: bool  # type: ignore[misc]
+    input: Any  # type: ignore[misc]
 
 
 def goto(target: str | Iterable[str], /, **fields: Any) -> Move:

@@ -75,12 +75,13 @@ def _find_in(annotation: Any, path: str, seen: set[Any]) -> str | None:
 
 
 def _fields(kind: Any) -> dict[str, Any]:
-    if not isinstance(kind, type):
+    declared: type[object] | None = kind if isinstance(kind, type) else None
+    if declared is None:
         return {}
-    if issubclass(kind, BaseModel):
-        return {name: field.annotation for name, field in kind.model_fields.items()}
-    if dataclasses.is_dataclass(kind) or is_typeddict(kind):
-        return get_type_hints(kind, include_extras=True)
+    if issubclass(declared, BaseModel):
+        return {name: field.annotation for name, field in declared.model_fields.items()}
+    if dataclasses.is_dataclass(declared) or is_typeddict(declared):
+        return get_type_hints(declared, include_extras=True)
     return {}
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from interlock.statechart.candidates import Candidate, compile_always, compile_candidates
 from interlock.statechart.kinds import CHOICE, KINDS, PARALLEL
-from interlock.statechart.moves import UNSET
 
 if TYPE_CHECKING:
     from interlock.statechart.chart import Configuration, Table
-    from interlock.statechart.definition import Invoke, State
+    from interlock.statechart.definition import Function, Invoke, State
 
 __all__ = ["Invocation", "Node", "NodeTimer"]
 
@@ -31,7 +29,6 @@ class Node:
         "conf",
         "defaults",
         "definition",
-        "depth",
         "end",
         "entry",
         "exact",
@@ -46,7 +43,6 @@ class Node:
         "kind",
         "noisy_entry",
         "noisy_exit",
-        "output",
         "parent",
         "path",
         "region",
@@ -66,12 +62,10 @@ class Node:
         self.end = self.index + 1
         if parent is None:
             self.path = ""
-            self.depth = 0
             self.region = False
             self.id: str = definition.id or table.id
         else:
             self.path = f"{parent.path}.{key}" if parent.path else key
-            self.depth = parent.depth + 1
             self.region = parent.kind == PARALLEL
             self.id = definition.id or f"{table.id}.{self.path}"
         self.children: tuple[Node, ...] = ()
@@ -83,9 +77,8 @@ class Node:
         self.inert_conf: Configuration | None = None
         self.noisy_exit = False
         self.noisy_entry = False
-        self.entry: Callable[..., Any] | None = None
-        self.exit: Callable[..., Any] | None = None
-        self.output: Any = UNSET
+        self.entry: Function | None = None
+        self.exit: Function | None = None
         self.timers: tuple[NodeTimer, ...] = ()
         self.invocations: tuple[Invocation, ...] = ()
         self.exact: dict[str, tuple[Candidate, ...]] = _NO_ENTRIES

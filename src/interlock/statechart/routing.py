@@ -225,7 +225,7 @@ def plan_for(route: Route, configuration: Configuration) -> Plan:
     else:
         first, last = configuration.slice_of(domain)
         below = configuration.leaves[first:last]
-    key = below if len(below) > 1 else below[0]
+    key = below[0] if len(below) == 1 else below
     plan = route.plans.get(key)
     if plan is None:
         if len(route.plans) >= _MAX_PLANS:

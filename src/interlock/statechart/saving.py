@@ -111,7 +111,8 @@ def _dump_timer(timer: Timer) -> dict[str, Any]:
 def thaw(value: Any) -> Any:
     """Return frozen JSON data as plain lists and dicts that belong to the caller."""
     if isinstance(value, tuple):
-        return [thaw(item) for item in cast("tuple[Any, ...]", value)]
+        items: tuple[object, ...] = value
+        return [thaw(item) for item in items]
     if isinstance(value, FrozenDict):
         return {key: thaw(item) for key, item in cast("dict[str, Any]", value).items()}
     return value

@@ -67,7 +67,8 @@ _UNKNOWN: Any = object()
 def _by_handlers(candidates: tuple[Candidate, ...], configuration: Configuration) -> Step:
     """Return the step for one active leaf: ask the candidates in order, and make the first move, if it is quiet."""
     patch_context = configuration.table.context.patch
-    asked: list[tuple[Candidate, Any, Any, Move | None, dict[Any, Configuration | Errands | None]]] = [
+    # Guard, handler and static move, and where each target leads: a configuration, errands, or None.
+    asked: list[tuple[Candidate, Any, Any, Any, dict[Any, Any]]] = [
         (candidate, candidate.guard, candidate.handler, candidate.static_move, {}) for candidate in candidates
     ]
 

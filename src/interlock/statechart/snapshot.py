@@ -10,6 +10,7 @@ from interlock.statechart.frozen import EMPTY
 from interlock.statechart.matching import matches, thawed
 from interlock.statechart.moves import UNSET
 from interlock.statechart.owing import Child, Timer
+from interlock.statechart.saving import dump, to_json
 
 if TYPE_CHECKING:
     from interlock.statechart.chart import Configuration, Table
@@ -190,14 +191,10 @@ class Snapshot(Draft, Generic[C_co]):
 
     def dump(self) -> dict[str, Any]:
         """Return the snapshot as strict JSON data, complete: ``machine.load`` goes on from there as if nothing was."""
-        from interlock.statechart.saving import dump
-
         return dump(self)
 
     def to_json(self) -> str:
         """Return :meth:`dump` as text; equal snapshots give equal text."""
-        from interlock.statechart.saving import to_json
-
         return to_json(self)
 
     def __eq__(self, other: object) -> bool:

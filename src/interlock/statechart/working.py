@@ -7,11 +7,7 @@ rest. Mappings are copied before their first change, so that the snapshot that t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, cast
-
-from pydantic import BaseModel
-from pydantic_core import to_jsonable_python
 
 from interlock.errors import (
     ErrorInfo,
@@ -152,7 +148,7 @@ class Working:
             Rest(
                 self.status,
                 self.seq,
-                # Rebuilt where changed, item by item: a mapping that has shrunk keeps its size, and dict() would copy that.
+                # Rebuilt where changed, item by item: one that has shrunk keeps its size, and dict() copies that.
                 {key: child for key, child in children.items()}  # noqa: C416
                 if self.children_owned
                 else children,
@@ -215,6 +211,7 @@ class Working:
         """Return ``move`` if it is one, else raise an error that says what was returned."""
         if isinstance(move, Move):
             return move
+        returned = f"{short(move)} ({type(move).__name__})"
         hint = "return None where the event is not legal, and goto(...) or stay(...) where it is"
         if move is False:
             hint = (
@@ -230,7 +227,7 @@ class Working:
             )
         raise self.refuse(
             "invalid-handler-result",
-            f"{name_of(function)} returned {short(move)} ({type(move).__name__}); {hint}",
+            f"{name_of(function)} returned {returned}; {hint}",
             node,
             event,
         )
@@ -279,9 +276,7 @@ class Working:
     def json(self, value: Any, what: str, node: Node, event: Any) -> Any:
         """Return ``value`` as frozen JSON data (models and dataclasses as their fields), as it can be saved."""
         try:
-            if isinstance(value, BaseModel) or is_dataclass(value):
-                value = to_jsonable_python(value, inf_nan_mode="constants")
-            return freeze(value, what)
+            return freeze(value, what, models=True)
         except NotJsonError as error:
             raise self.refuse("invalid-output", str(error), node, event) from error
 

@@ -5,6 +5,7 @@ Read it from the bottom: the machine says which states exist, which model call t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from pydantic import BaseModel
@@ -128,11 +129,9 @@ agent = il.setup_agent(
 )
 
 
-def propose(case: Case, wish: RefundDuplicate | TrackParcel | CancelOrder | ChangeAddress) -> il.Move | None:
-    """Go to review with the action; None, where something stands against it: then the event is not legal."""
-    if obstacle(case, wish.type) is not None:
-        return None
-    return agent.goto("review", proposal=wish.type)
+def propose(action: Action) -> Callable[[Case, il.Event], il.Move | None]:
+    """Return the handler that goes to review with an action. None means: not legal for this order."""
+    return lambda case, _: None if obstacle(case, action) else agent.goto("review", proposal=action)
 
 
 def change(case: Case, wanted: Change) -> il.Move:
@@ -155,10 +154,10 @@ machine = agent.machine(
                 on_error="handed_over",
             ),
             on=[
-                agent.on(RefundDuplicate, propose),
-                agent.on(TrackParcel, propose),
-                agent.on(CancelOrder, propose),
-                agent.on(ChangeAddress, propose),
+                agent.on(RefundDuplicate, propose("RefundDuplicate")),
+                agent.on(TrackParcel, propose("TrackParcel")),
+                agent.on(CancelOrder, propose("CancelOrder")),
+                agent.on(ChangeAddress, propose("ChangeAddress")),
                 agent.on(TalkToPerson, "handed_over"),
                 agent.on(Unsure, "asking"),
             ],
