@@ -190,8 +190,10 @@ class _Builder:
             move = sc.stay() if target is None else sc.goto(target)
             if reenter:
                 move = move.reenter()
-            if "input" in given:
-                move = move.with_input(value(given["input"], scope))
+            given_input = value(given.get("input"), scope)
+            if given_input is not None:
+                # Observed: an input of null is no input, and the one that the state had before stays.
+                move = move.with_input(given_input)
             return perform(given.get("do", ()), scope, move)
 
         return _wide(decide, natural)
@@ -205,7 +207,7 @@ class _Builder:
             set=move.patch,
             do=move.operations,
             reenter=bool(given.get("reenter")),
-            input=given.get("input", sc.UNSET),
+            input=sc.UNSET if given.get("input") is None else given["input"],
         )
 
     def _function(self, operations: Sequence[Description]) -> Any:

@@ -7,7 +7,7 @@ import pytest
 
 import interlock as il
 import interlock.statechart as sc
-from tests.run.machines import Ask, Game, Guess, Left, Reply, Verdict, agent, deciding_pair, game, pair_agent
+from tests.run.machines import Ask, Game, Guess, Left, Reply, Right, Verdict, agent, deciding_pair, game, pair_agent
 
 ASK = {"type": "Ask", "question": "Is it alive?"}
 
@@ -189,95 +189,141 @@ async def test_retries_of_several_decisions_are_asked_in_order_too():
     assert [request.name for request in script.requests] == ["Left", "Right"] * 3
 
 
-def moving(*, retries: int = 0) -> il.Machine[Any, None, Any]:
-    """While the decision is being made, a function elsewhere makes what it chooses illegal, ``n`` times."""
-    a = pair_agent
-
-    async def nudge() -> None: ...
-
-    return a.machine(
-        "moving",
-        context={"n": 0, "open": 0},
-        kind="parallel",
-        states={
-            "ask": a.state(
-                initial="ask",
-                states={
-                    "ask": a.state(
-                        invoke=a.decide(prompt="?", allowed_events="Bid", max_retries=retries, on_error="lost"),
-                        on=[bid.on("Bid", lambda c, e: bid.goto("won") if e.at == c["n"] else None)],
-                    ),
-                    "won": a.end(),
-                    "lost": a.end(),
-                },
-            ),
-            "other": a.state(),
-        },
-    )
-
-
 class Bid(il.Event):
     """Bid, by what is known of the price."""
 
     at: int
 
 
-class Change(il.Event):
-    """The price has changed."""
+bid = il.setup_agent(context=None, events=[Bid])
 
 
-bid = il.setup_agent(context=None, events=[Bid, Change])
+async def auction(changes: int) -> tuple[Any, list[Any]]:
+    """Run a decision about a price that changes while the model thinks, the first ``changes`` times it is asked."""
+    wanted = [anyio.Event() for _ in range(changes)]
+    happened = [anyio.Event() for _ in range(changes)]
+    requests: list[il.DecisionRequest] = []
 
+    async def change(price: int) -> None:
+        await wanted[price].wait()
 
-def auction(changes: int, *, retries: int = 0) -> il.Machine[Any, None, Any]:
-    """A decision about a price, and a region in which the price changes each time somebody calls ``change``."""
+    async def decide(request: il.DecisionRequest, info: il.ExecutorInfo) -> il.Choice:
+        price = len(requests)
+        requests.append(request)
+        if price < changes:
+            wanted[price].set()
+            await happened[price].wait()
+        return il.Choice(Bid(at=price))
 
-    async def change() -> None:
-        await prices.pop(0).wait()
+    def look(snapshot: Any, _: Any) -> None:
+        for price in range(snapshot.context["price"]):
+            happened[price].set()
 
-    prices = [anyio.Event() for _ in range(changes)]
+    ask = bid.state(
+        invoke=bid.decide(prompt=lambda c: str(c["price"]), allowed_events=Bid, max_retries=0, on_error="lost"),
+        on=[bid.on(Bid, lambda c, e: bid.goto("won") if e.at == c["price"] else None)],
+    )
+    changing = bid.state(
+        invoke=bid.call(
+            change,
+            input=lambda c: {"price": c["price"]},
+            on_done=lambda c, _: bid.goto("more", price=c["price"] + 1),
+        )
+    )
+    more = bid.choice(lambda c: bid.goto("on") if c["price"] < changes else bid.goto("off"))
     machine = bid.machine(
         "auction",
         context={"price": 0},
         kind="parallel",
         states={
-            "bidder": bid.state(
-                initial="ask",
-                states={
-                    "ask": bid.state(
-                        invoke=bid.decide(
-                            prompt=lambda c: str(c["price"]), allowed_events=Bid, max_retries=retries, on_error="lost"
-                        ),
-                        on=[bid.on(Bid, lambda c, e: bid.goto("won") if e.at == c["price"] else None)],
-                    ),
-                    "won": bid.end(),
-                    "lost": bid.end(),
-                },
-            ),
-            "market": bid.state(
-                initial="on",
-                states={
-                    "on": bid.state(
-                        invoke=bid.call(
-                            change,
-                            on_done=lambda c, _: (
-                                bid.goto("on", price=c["price"] + 1).reenter() if c["price"] + 1 < changes else bid.goto("off", price=changes)
-                            ),
-                        )
-                        if changes
-                        else [],
-                    ),
-                    "off": bid.end(),
-                },
-            ),
+            "bidder": bid.state(initial="ask", states={"ask": ask, "won": bid.end(), "lost": bid.end()}),
+            "market": bid.state(initial="more", states={"on": changing, "more": more, "off": bid.end()}),
         },
     )
-    return machine.provide({}) if not changes else _with_prices(machine, prices)
+    states: list[Any] = []
+
+    def watch(snapshot: Any, given: Any) -> None:
+        states.append(snapshot.value)
+        look(snapshot, given)
+
+    result = await il.run_agent(machine, executors=il.Executors(decide=decide), on_transition=watch)
+    assert isinstance(result, il.Done)
+    return states[-1], requests
 
 
-def _with_prices(machine: Any, prices: list[anyio.Event]) -> Any:
-    PRICES[id(machine)] = prices
-    return machine
+async def test_a_choice_that_the_machine_has_moved_on_from_costs_no_retry():
+    _, requests = await auction(1)
+    assert [attempt.failure for attempt in requests[-1].attempts] == ["moved-on"]
+    assert [request.prompt for request in requests] == ["0", "0"]  # worded once, asked with fresh candidates
 
 
-PRICES: dict[int, list[anyio.Event]] = {}
+@pytest.mark.parametrize(("changes", "outcome"), [(0, "won"), (1, "won"), (3, "won"), (4, "lost")])
+async def test_moving_on_is_bounded(changes: int, outcome: str):
+    value, requests = await auction(changes)
+    assert value["bidder"] == outcome
+    assert len(requests) == (changes + 1 if outcome == "won" else changes)
+
+
+async def test_a_decision_that_is_left_is_cancelled_and_its_answer_changes_nothing():
+    ended: list[str] = []
+
+    async def decide(request: il.DecisionRequest, info: il.ExecutorInfo) -> il.Choice:
+        if request.name == "Right":
+            return il.Choice({"type": "Right"})
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.append("cancelled")
+        raise AssertionError
+
+    a = pair_agent
+    left = a.state(
+        initial="ask",
+        states={"ask": a.state(invoke=a.decide(name="Left", prompt="?"), on=[a.on(Left, "x")]), "x": a.end()},
+    )
+    right = a.state(invoke=a.decide(name="Right", prompt="?", allowed_events="Right"), on=[a.on(Right, "#over")])
+    machine = a.machine(
+        "m",
+        initial="both",
+        states={"both": a.parallel(states={"left": left, "right": right}), "over": a.state(id="over")},
+    )
+    result = await il.run_agent(machine, executors=il.Executors(decide=decide))
+    assert isinstance(result, il.Idle)
+    assert result.snapshot.value == "over"
+    assert ended == ["cancelled"]
+
+
+async def test_a_child_machine_decides_with_its_own_events():
+    child = game(1)
+    parent = sc.machine(
+        "parent",
+        sources={"play": child},
+        initial="playing",
+        states={
+            "playing": sc.state(invoke=sc.invoke("play", id="g", on_done=lambda c, out: sc.goto("won", out=out.guess))),
+            "won": sc.final(output=lambda c: c["out"]),
+        },
+        context={"out": None},
+    )
+    scripted = il.ScriptedExecutors(decisions=[ASK, Guess(guess="x")])
+    result = await il.run_agent(parent, executors=scripted)
+    assert isinstance(result, il.Done)
+    assert result.output == "x"
+    assert [request.id for request in scripted.requests] == [scripted.requests[0].id] * 2
+    assert scripted.requests[0].id.startswith("g#1/")
+
+
+async def test_a_guard_that_raises_on_a_choice_fails_the_run_with_the_snapshot_before():
+    def broken(c: Any, e: Any) -> Any:
+        raise ValueError("x")
+
+    machine = bid.machine(
+        "m", initial="a", states={"a": bid.state(invoke=bid.decide(prompt="?", on_error="b"), on=[bid.on(Bid, broken, to="b")]), "b": bid.final()}
+    )
+    result = await il.run_agent(machine, executors=il.ScriptedExecutors(decisions=[Bid(at=1)]))
+    assert isinstance(result, il.Failed)
+    assert result.cause == "machine"
+    assert isinstance(result.exception, il.HandlerError)
+    assert isinstance(result.exception.__cause__, ValueError)
+    assert result.snapshot is not None
+    assert result.snapshot.value == "a"

@@ -50,7 +50,8 @@ def test_a_child_machine_is_part_of_the_snapshot_and_causes_no_effects() -> None
     snapshot, effects = start(parent(GOES))
     assert effects == ()
     inner = snapshot.children["k"].snapshot
-    assert inner is not None and inner.value == "work"
+    assert inner is not None
+    assert inner.value == "work"
     assert sc.owed(snapshot) == sc.Owed((), ())
 
 
@@ -78,7 +79,9 @@ def test_a_child_that_is_done_at_once_completes_within_the_start() -> None:
 
 
 def test_an_unhandled_failure_of_a_function_fails_the_child_and_reaches_the_parent() -> None:
-    kid = sc.machine("kid", initial="w", context={}, sources={"f": None}, states={"w": sc.state(invoke=sc.invoke("f", id="f"))})
+    kid = sc.machine(
+        "kid", initial="w", context={}, sources={"f": None}, states={"w": sc.state(invoke=sc.invoke("f", id="f"))}
+    )
     machine = parent(kid)
     snapshot, effects = start(machine)
     assert [type(effect).__name__ for effect in effects] == ["Spawn", "Start"]
@@ -128,7 +131,9 @@ def test_a_child_machine_survives_saving_at_any_depth() -> None:
 
 
 def test_timers_of_children_are_addressed_and_overdue_ones_sort_first() -> None:
-    kid = sc.machine("kid", initial="w", context={}, states={"w": sc.state(after={2: "end"}), "end": sc.final(output="late")})
+    kid = sc.machine(
+        "kid", initial="w", context={}, states={"w": sc.state(after={2: "end"}), "end": sc.final(output="late")}
+    )
     machine = parent(kid, after={5: "broken"})
     snapshot, _ = start(machine)
     timers = sc.owed(snapshot).timers
@@ -199,14 +204,19 @@ def test_an_event_sent_in_the_step_that_starts_a_child_arrives_once_after_it_has
 
 def test_a_reply_without_end_is_an_endless_loop_over_the_whole_tree() -> None:
     kid = sc.machine(
-        "kid", initial="w", context={}, states={"w": sc.state(on={"PING": lambda _c, _e: sc.stay().send("@parent", "PONG")})}
+        "kid",
+        initial="w",
+        context={},
+        states={"w": sc.state(on={"PING": lambda _c, _e: sc.stay().send("@parent", "PONG")})},
     )
     machine = sc.machine(
         "p",
         initial="on",
         context={},
         sources={"kid": kid},
-        states={"on": sc.state(invoke=sc.invoke("kid", id="k"), on={"PONG": lambda _c, _e: sc.stay().send("k", "PING")})},
+        states={
+            "on": sc.state(invoke=sc.invoke("kid", id="k"), on={"PONG": lambda _c, _e: sc.stay().send("k", "PING")})
+        },
     )
     snapshot, _ = start(machine)
     text = snapshot.to_json()
@@ -228,14 +238,22 @@ def test_an_error_in_a_child_names_the_child_and_changes_nothing() -> None:
 
 
 def test_spawned_machines_live_on_and_are_joined() -> None:
-    kid = sc.machine("kid", initial="w", context=lambda n: {"n": n}, states={"w": sc.state(on={"GO": "e"}), "e": sc.final()}, output=lambda c: c["n"] * 2)
+    kid = sc.machine(
+        "kid",
+        initial="w",
+        context=lambda n: {"n": n},
+        states={"w": sc.state(on={"GO": "e"}), "e": sc.final()},
+        output=lambda c: c["n"] * 2,
+    )
     machine = sc.machine(
         "fan",
         initial="go",
         context={"sum": 0},
         sources={"kid": kid},
         states={
-            "go": sc.state(on={"SPLIT": lambda _c, _e: sc.goto("join").spawn("kid", id="a", input=1).spawn("kid", id="b", input=2)}),
+            "go": sc.state(
+                on={"SPLIT": lambda _c, _e: sc.goto("join").spawn("kid", id="a", input=1).spawn("kid", id="b", input=2)}
+            ),
             "join": sc.state(on={"@done.invoke.*": lambda c, e: sc.stay(sum=c["sum"] + e.output)}),
         },
     )

@@ -112,7 +112,18 @@ def after(context: Any, **fields: Any) -> Any:
         (Data(), {"n": 3, "tags": ["a"]}, Data(n=3, tags=("a",))),
         (Slotted(), {"n": 8}, Slotted(8)),
     ],
-    ids=["mapping", "mapping, nested", "model", "model, nested", "validators", "frozen mapping", "types", "whole", "dataclass", "slots"],
+    ids=[
+        "mapping",
+        "mapping, nested",
+        "model",
+        "model, nested",
+        "validators",
+        "frozen mapping",
+        "types",
+        "whole",
+        "dataclass",
+        "slots",
+    ],
 )
 def test_a_patch_gives_a_new_context(context: Any, fields: dict[str, Any], expected: Any) -> None:
     changed = after(context, **fields)
@@ -134,7 +145,9 @@ def test_a_patch_gives_a_new_context(context: Any, fields: dict[str, Any], expec
         (Slotted(), {"n": "x"}, "invalid-field", "field 'n'"),
     ],
 )
-def test_a_wrong_patch_is_refused_at_the_transition_that_made_it(context: Any, fields: dict[str, Any], code: str, text: str) -> None:
+def test_a_wrong_patch_is_refused_at_the_transition_that_made_it(
+    context: Any, fields: dict[str, Any], code: str, text: str
+) -> None:
     machine, snapshot = machine_of(context, lambda _c, _e: sc.stay().set(fields))
     for _ in range(2):
         with pytest.raises(InvalidMoveError, match=text) as caught:
@@ -167,7 +180,10 @@ def test_the_definition_is_not_touched_by_what_the_author_keeps() -> None:
     assert sc.initial_transition(machine)[0].context == {"items": (1,)}
 
 
-@pytest.mark.parametrize("change", ["c['n'] = 1", "c.clear()", "c.pop('n')", "c.setdefault('x', 1)", "c.update(n=2)", "del c['n']", "c |= {}"])
+@pytest.mark.parametrize(
+    "change",
+    ["c['n'] = 1", "c.clear()", "c.pop('n')", "c.setdefault('x', 1)", "c.update(n=2)", "del c['n']", "c |= {}"],
+)
 def test_a_mapping_context_cannot_be_changed_in_place(change: str) -> None:
     _, snapshot = machine_of({"n": 0}, "a")
     with pytest.raises(TypeError, match="immutable"):
@@ -179,5 +195,5 @@ def test_a_context_made_from_the_input() -> None:
     machine = sc.machine("m", context=lambda order: Data(n=order["n"]), context_type=Data)
     snapshot, _ = sc.initial_transition(machine, {"n": 4})
     assert snapshot.context == Data(4)
-    machine = sc.machine("m", context=lambda: {})
+    machine = sc.machine("m", context=dict)
     assert sc.initial_transition(machine)[0].context == {}

@@ -37,7 +37,7 @@ CASES: list[tuple[Callable[..., Any], tuple[str, ...] | None]] = [
     (lambda c, _e: agent.goto("a", x=c.a and c.b, y=c.d or c.e), ("a",)),
     (lambda _c, _e: agent.goto("A".lower()), None),
     (lambda c, _e: agent.goto("a" + c), None),
-    (lambda c, _e: agent.goto("a%s" % c), None),
+    (lambda c, _e: agent.goto(f"a{c}"), None),
     (lambda c, _e: agent.goto(f"a{c}"), None),
     (lambda c, _e: agent.goto("ab"[c]), None),
     (lambda c, _e: agent.goto("a" if c else "b"), None),

@@ -17,7 +17,9 @@ from interlock.errors import ErrorInfo, SnapshotError
 
 def rich() -> sc.Machine[Any, Any, Any]:
     """A machine whose snapshot has everything that a snapshot can have."""
-    kid = sc.machine("kid", initial="w", context={"k": 1}, states={"w": sc.state(after={9: "e"}), "e": sc.final(output=5)})
+    kid = sc.machine(
+        "kid", initial="w", context={"k": 1}, states={"w": sc.state(after={9: "e"}), "e": sc.final(output=5)}
+    )
     return sc.machine(
         "rich",
         version="1",
@@ -27,12 +29,17 @@ def rich() -> sc.Machine[Any, Any, Any]:
         states={
             "p": sc.parallel(
                 states={
-                    "a": sc.state(initial="x", states={"x": sc.state(on={"N": "y"}), "y": sc.state(), "h": sc.history(deep=True)}),
+                    "a": sc.state(
+                        initial="x", states={"x": sc.state(on={"N": "y"}), "y": sc.state(), "h": sc.history(deep=True)}
+                    ),
                     "b": sc.state(
                         initial="1",
                         invoke=[sc.invoke("kid", id="k"), sc.invoke("f", id="f", input={"q": [1]})],
                         after={30: ".2"},
-                        states={"1": sc.state(on={"F": lambda _c, _e: sc.goto("2").with_input({"i": 1})}), "2": sc.final(output=3)},
+                        states={
+                            "1": sc.state(on={"F": lambda _c, _e: sc.goto("2").with_input({"i": 1})}),
+                            "2": sc.final(output=3),
+                        },
                         entry=sc.stay().raise_({"type": "LATER", "v": [1]}, delay=60, id="later"),
                     ),
                 },
@@ -48,14 +55,29 @@ MACHINE = rich()
 
 def full() -> Any:
     snapshot, _ = sc.initial_transition(MACHINE, at=100.0)
-    for number, event in enumerate(["N", "OUT", "BACK", "N", "F", "SPAWN", sc.Input(invocation="f", record={"attempt": 1})]):
+    for number, event in enumerate(
+        ["N", "OUT", "BACK", "N", "F", "SPAWN", sc.Input(invocation="f", record={"attempt": 1})]
+    ):
         snapshot, _ = sc.transition(MACHINE, snapshot, event, at=101.0 + number)
     return snapshot
 
 
 def test_everything_is_there() -> None:
     dump = full().dump()
-    assert set(dump) >= {"format", "machine", "version", "status", "states", "context", "seq", "history", "inputs", "results", "children", "timers"}
+    assert set(dump) >= {
+        "format",
+        "machine",
+        "version",
+        "status",
+        "states",
+        "context",
+        "seq",
+        "history",
+        "inputs",
+        "results",
+        "children",
+        "timers",
+    }
     assert [item["id"] for item in dump["children"]] == ["k", "f", "s"]
     assert dump["children"][1]["records"] == [{"attempt": 1}]
     assert {item["id"] for item in dump["timers"]} == {"after:30:rich.p.b", "id:later"}
@@ -123,20 +145,56 @@ BROKEN: dict[str, tuple[Any, str, str]] = {
     "no states": (lambda d: d | {"states": []}, "invalid-snapshot", "states"),
     "renamed state": (lambda d: d | {"states": ["rich.reviewing"]}, "invalid-snapshot", "no state 'rich.reviewing'"),
     "half a configuration": (lambda d: d | {"states": ["rich.p.a.y"]}, "invalid-snapshot", "cannot be active together"),
-    "two at once": (lambda d: d | {"states": ["rich.p.a.y", "rich.out"]}, "invalid-snapshot", "cannot be active together"),
+    "two at once": (
+        lambda d: d | {"states": ["rich.p.a.y", "rich.out"]},
+        "invalid-snapshot",
+        "cannot be active together",
+    ),
     "a state with children": (lambda d: d | {"states": ["rich.p"]}, "invalid-snapshot", "no state without children"),
     "no context": (lambda d: {k: v for k, v in d.items() if k != "context"}, "invalid-snapshot", "context: is missing"),
     "context of a wrong kind": (lambda d: d | {"context": [1]}, "invalid-snapshot", "context"),
     "no number": (lambda d: d | {"seq": "5"}, "invalid-snapshot", "seq"),
-    "child of no source": (lambda d: d | {"children": [{"id": "x", "seq": 1, "src": "g"}]}, "invalid-snapshot", "is no source"),
-    "child without its snapshot": (lambda d: d | {"children": [{"id": "k", "seq": 1, "src": "kid"}]}, "invalid-snapshot", "snapshot"),
-    "child from the future": (lambda d: d | {"children": [{"id": "f", "seq": 99, "src": "f"}]}, "invalid-snapshot", "seq of 'f'"),
-    "child twice": (lambda d: d | {"children": [{"id": "f", "seq": 1, "src": "f"}] * 2}, "invalid-snapshot", "stands twice"),
-    "timer that nobody declares": (lambda d: d | {"timers": [{"id": "after:1:x", "seq": 1, "delay": 1, "due": 1}]}, "invalid-snapshot", "no active state declares it"),
-    "timer without a time": (lambda d: d | {"timers": [{"id": "id:later", "seq": 1}]}, "invalid-snapshot", "must be numbers"),
-    "history of strangers": (lambda d: d | {"history": {"rich.p.a.h": ["rich.out"]}}, "invalid-snapshot", "outside its parent"),
+    "child of no source": (
+        lambda d: d | {"children": [{"id": "x", "seq": 1, "src": "g"}]},
+        "invalid-snapshot",
+        "is no source",
+    ),
+    "child without its snapshot": (
+        lambda d: d | {"children": [{"id": "k", "seq": 1, "src": "kid"}]},
+        "invalid-snapshot",
+        "snapshot",
+    ),
+    "child from the future": (
+        lambda d: d | {"children": [{"id": "f", "seq": 99, "src": "f"}]},
+        "invalid-snapshot",
+        "seq of 'f'",
+    ),
+    "child twice": (
+        lambda d: d | {"children": [{"id": "f", "seq": 1, "src": "f"}] * 2},
+        "invalid-snapshot",
+        "stands twice",
+    ),
+    "timer that nobody declares": (
+        lambda d: d | {"timers": [{"id": "after:1:x", "seq": 1, "delay": 1, "due": 1}]},
+        "invalid-snapshot",
+        "no active state declares it",
+    ),
+    "timer without a time": (
+        lambda d: d | {"timers": [{"id": "id:later", "seq": 1}]},
+        "invalid-snapshot",
+        "must be numbers",
+    ),
+    "history of strangers": (
+        lambda d: d | {"history": {"rich.p.a.h": ["rich.out"]}},
+        "invalid-snapshot",
+        "outside its parent",
+    ),
     "done but still owing": (lambda d: d | {"status": "done"}, "invalid-snapshot", "owes nothing"),
-    "error without an error": (lambda d: d | {"status": "error", "children": [], "timers": []}, "invalid-snapshot", "error"),
+    "error without an error": (
+        lambda d: d | {"status": "error", "children": [], "timers": []},
+        "invalid-snapshot",
+        "error",
+    ),
 }
 
 
@@ -197,14 +255,18 @@ def test_an_old_version_is_migrated_by_the_machine() -> None:
     assert saved == before
     with pytest.raises(SnapshotError, match="migrate raised KeyError"):
         build("3", "x", {}, migrate=lambda dump, _: dump["nope"]).load(saved)
-    with pytest.raises(SnapshotError, match="no state 'm.reviewing'"):
+    with pytest.raises(SnapshotError, match=r"no state .m\.reviewing."):
         build("3", "x", {}, migrate=lambda dump, _: dump).load(saved)
 
 
 def test_the_structural_version_sees_structure_and_not_code() -> None:
     def build(key: str = "b", handler: Any = lambda _c, _e: None, source: Any = None) -> str:
         return sc.machine(
-            "m", initial="a", context={}, sources={"f": source}, states={"a": sc.state(on={"GO": handler}), key: sc.state()}
+            "m",
+            initial="a",
+            context={},
+            sources={"f": source},
+            states={"a": sc.state(on={"GO": handler}), key: sc.state()},
         ).version
 
     assert build() == build(handler=lambda c, e: sc.stay() if c or e else None)
@@ -221,7 +283,11 @@ def test_history_is_remembered_through_saving() -> None:
             states={
                 "A": sc.state(
                     initial="1",
-                    states={"1": sc.state(on={"N": "2"}), "2": sc.state(initial="x", states={"x": sc.state(on={"N": "y"}), "y": sc.state()}), "h": sc.history(deep=deep)},
+                    states={
+                        "1": sc.state(on={"N": "2"}),
+                        "2": sc.state(initial="x", states={"x": sc.state(on={"N": "y"}), "y": sc.state()}),
+                        "h": sc.history(deep=deep),
+                    },
                     on={"OUT": "B"},
                 ),
                 "B": sc.state(on={"BACK": "A.h"}),

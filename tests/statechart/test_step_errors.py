@@ -44,17 +44,62 @@ WRONG: dict[str, tuple[Handler, type[StepError], str, str]] = {
     "a mapping": (lambda _c, _e: {"n": 1}, InvalidMoveError, "invalid-handler-result", "fields go into stay(...)"),
     "unknown target": (lambda _c, _e: sc.goto("B".lower() + "x"), InvalidMoveError, "unknown-target", "leads to 'bx'"),
     "no targets": (lambda _c, _e: sc.goto([]), InvalidMoveError, "invalid-targets", "use stay()"),
-    "targets that exclude each other": (lambda _c, _e: sc.goto([*"ab"]), InvalidMoveError, "invalid-targets", "cannot be active together"),
+    "targets that exclude each other": (
+        lambda _c, _e: sc.goto([*"ab"]),
+        InvalidMoveError,
+        "invalid-targets",
+        "cannot be active together",
+    ),
     "changes its context": (lambda c, _e: c.update(n=1), HandlerError, "handler-raised", "this mapping is immutable"),
-    "sets what cannot be saved": (lambda _c, _e: sc.stay(n={1}), InvalidMoveError, "invalid-field", "context field 'n': a set has no order"),
-    "sets not-a-number": (lambda _c, _e: sc.stay(n=float("nan")), InvalidMoveError, "invalid-field", "nan has no form in JSON"),
+    "sets what cannot be saved": (
+        lambda _c, _e: sc.stay(n={1}),
+        InvalidMoveError,
+        "invalid-field",
+        "context field 'n': a set has no order",
+    ),
+    "sets not-a-number": (
+        lambda _c, _e: sc.stay(n=float("nan")),
+        InvalidMoveError,
+        "invalid-field",
+        "nan has no form in JSON",
+    ),
     "spawns an unknown source": (lambda _c, _e: sc.stay().spawn("g"), InvalidMoveError, "unknown-source", "Known: f"),
-    "spawns an id twice": (lambda _c, _e: sc.stay().spawn("f", id="x").spawn("f", id="x"), InvalidMoveError, "duplicate-child", "'x' is running"),
-    "unknown delay": (lambda _c, _e: sc.stay().raise_("X", delay="soon"), InvalidMoveError, "invalid-delay", "no delay 'soon'"),
-    "negative delay": (lambda _c, _e: sc.stay().raise_("X", delay=-1), InvalidMoveError, "invalid-delay", "0 or more seconds"),
-    "raises what is no event": (lambda _c, _e: sc.stay().raise_(5), InvalidMoveError, "invalid-event", "5 (int) is no event"),
-    "raises an event of the engine": (lambda _c, _e: sc.stay().raise_("@done.state.m"), InvalidMoveError, "reserved-event", "reserved"),
-    "a timer without the time": (lambda _c, _e: sc.stay().raise_("X", delay=1), MissingTimeError, "missing-time", "at=<Unix seconds>"),
+    "spawns an id twice": (
+        lambda _c, _e: sc.stay().spawn("f", id="x").spawn("f", id="x"),
+        InvalidMoveError,
+        "duplicate-child",
+        "'x' is running",
+    ),
+    "unknown delay": (
+        lambda _c, _e: sc.stay().raise_("X", delay="soon"),
+        InvalidMoveError,
+        "invalid-delay",
+        "no delay 'soon'",
+    ),
+    "negative delay": (
+        lambda _c, _e: sc.stay().raise_("X", delay=-1),
+        InvalidMoveError,
+        "invalid-delay",
+        "0 or more seconds",
+    ),
+    "raises what is no event": (
+        lambda _c, _e: sc.stay().raise_(5),
+        InvalidMoveError,
+        "invalid-event",
+        "5 (int) is no event",
+    ),
+    "raises an event of the engine": (
+        lambda _c, _e: sc.stay().raise_("@done.state.m"),
+        InvalidMoveError,
+        "reserved-event",
+        "reserved",
+    ),
+    "a timer without the time": (
+        lambda _c, _e: sc.stay().raise_("X", delay=1),
+        MissingTimeError,
+        "missing-time",
+        "at=<Unix seconds>",
+    ),
     "endless raising": (lambda _c, _e: sc.stay().raise_("GO"), EndlessLoopError, "endless-loop", "goes round a -> a"),
 }
 
@@ -130,13 +175,16 @@ def test_every_function_of_the_author_is_named_when_it_raises(slot: str, keyword
 @pytest.mark.parametrize("move", [sc.goto("b"), False, "b"])
 def test_entry_and_exit_cannot_go_anywhere(move: Any) -> None:
     machine = sc.machine("m", initial="a", context={}, states={"a": sc.state(entry=lambda _c: move), "b": sc.state()})
-    with pytest.raises(InvalidMoveError, match="invalid-handler-result|returned"):
+    with pytest.raises(InvalidMoveError, match=r"returned"):
         sc.initial_transition(machine)
 
 
 def test_an_endless_eventless_loop_is_bounded_and_names_its_cycle() -> None:
     machine = sc.machine(
-        "m", initial="a", context={}, states={"a": sc.state(on={"GO": "b"}), "b": sc.state(always="c"), "c": sc.state(always="b")}
+        "m",
+        initial="a",
+        context={},
+        states={"a": sc.state(on={"GO": "b"}), "b": sc.state(always="c"), "c": sc.state(always="b")},
     )
     snapshot, _ = sc.initial_transition(machine)
     with pytest.raises(EndlessLoopError) as caught:
@@ -192,8 +240,22 @@ LOOP["self"] = LOOP
         (sc.InternalEvent("GO"), "reserved-event"),
     ],
     ids=[
-        "None", "number", "empty text", "empty mapping", "number as type", "set", "infinity", "surrogate", "number as key",
-        "cycle", "object", "class", "bytes", "engine's text", "engine's mapping", "engine's object",
+        "None",
+        "number",
+        "empty text",
+        "empty mapping",
+        "number as type",
+        "set",
+        "infinity",
+        "surrogate",
+        "number as key",
+        "cycle",
+        "object",
+        "class",
+        "bytes",
+        "engine's text",
+        "engine's mapping",
+        "engine's object",
     ],
 )
 def test_what_is_no_event_is_refused(event: Any, code: str) -> None:

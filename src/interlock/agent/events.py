@@ -36,7 +36,7 @@ class Event(BaseModel):
     reserves it for people. As data an event is flat: its fields beside its type.
     """
 
-    # Not as keywords of the class: for type checkers a class with frozen=True would have to be the base of none without.
+    # Not as keywords of the class: to type checkers a frozen class cannot be the base of one that does not say so too.
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
 
     type: ClassVar[str] = "Event"

@@ -20,9 +20,6 @@ Failure: TypeAlias = Literal["unknown-event", "invalid-payload", "rejected-by-gu
 ``moved-on`` is no fault of the model: while it thought, something else made its choice illegal.
 """
 
-MOST_LATE = 3
-"""How often in a row the machine may have moved on before a decision is given up."""
-
 _FAILURES: tuple[Failure, ...] = ("unknown-event", "invalid-payload", "rejected-by-guard", "moved-on")
 
 
@@ -93,20 +90,6 @@ class DecisionRequest:
     seed: int | None = None
     stop_sequences: tuple[str, ...] = ()
     metadata: JsonObject = field(default_factory=dict[str, object])
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether the model has had all its tries: the first and ``max_retries`` more.
-
-        Or the machine moved on before its answer, three times in a row.
-        """
-        refused = sum(attempt.counts for attempt in self.attempts)
-        late = 0
-        for attempt in reversed(self.attempts):
-            if attempt.counts:
-                break
-            late += 1
-        return refused > self.max_retries or late >= MOST_LATE
 
     def with_attempts(self, attempts: tuple[DecisionAttempt, ...]) -> DecisionRequest:
         """Return this request as it is asked after these refused choices."""

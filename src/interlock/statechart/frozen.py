@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
 from types import GenericAlias, MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
@@ -42,7 +43,7 @@ class FrozenDict(dict[K, V]):
 
     __setitem__ = _refuse
     __delitem__ = _refuse
-    __ior__ = _refuse  # type: ignore[misc]  # narrower than dict on purpose: it always raises
+    __ior__ = _refuse  # narrower than dict on purpose: it always raises
     clear = _refuse
     pop = _refuse
     popitem = _refuse
@@ -50,17 +51,16 @@ class FrozenDict(dict[K, V]):
     update = _refuse  # pyright: ignore[reportAssignmentType]  # the same
 
     # Fewer operands than dict takes, and a narrower result.
-    def __or__(  # type: ignore[override]
-        self,
-        other: Mapping[K, V],  # pyright: ignore[reportIncompatibleMethodOverride]
+    def __or__(  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, other: Mapping[K, V]
     ) -> FrozenDict[K, V]:
         new: FrozenDict[K, V] = FrozenDict(self)
         _update(new, other)
         return new
 
     # dict has none, because it changes; here equal mappings hash alike.
-    def __hash__(  # type: ignore[override]
-        self,  # pyright: ignore[reportIncompatibleVariableOverride]
+    def __hash__(  # type: ignore[override]  # pyright: ignore[reportIncompatibleVariableOverride]
+        self,
     ) -> int:
         return hash(frozenset(self.items()))
 
@@ -91,7 +91,7 @@ def freeze(value: Any, path: str = "", *, models: bool = False) -> Any:
     Raises :class:`NotJsonError` naming the path of a value that JSON cannot carry (NaN, lone surrogates, keys that
     are no strings, sets, class instances, cycles).
     """
-    kind: type[object] = type(value)
+    kind = type(value)  # pyright: ignore[reportUnknownVariableType]  # whatever it is
     if kind in _SCALARS:
         if kind is str and not value.isascii():
             _check_text(value, path)
@@ -147,7 +147,7 @@ def _freeze_deep(value: Any, path: str, *, models: bool) -> Any:
     return done[id(value)]
 
 
-def _leaf(value: Any, done: dict[int, Any], path: str) -> Any:
+def _leaf(value: object, done: dict[int, Any], path: str) -> Any:
     if type(value) in _SCALARS or type(value) is float:
         return freeze(value, path)
     return done[id(value)]

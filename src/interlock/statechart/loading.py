@@ -6,7 +6,7 @@ The form is the one that ``saving`` describes.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from pydantic import ValidationError
@@ -140,8 +140,7 @@ class _Loader:
         saved = data.get("states")
         if not isinstance(saved, list) or not saved:
             raise self.bad("states", f"is {saved!r}, expected the list of the active leaves' ids")
-        names: list[object] = saved
-        leaves = [self.node(name, "states") for name in names]
+        leaves = [self.node(name, "states") for name in cast("Iterable[Any]", saved)]
         for leaf in leaves:
             if leaf.kind in (COMPOUND, PARALLEL, HISTORY):
                 raise self.bad("states", f"{leaf.id!r} is no state without children")
@@ -186,8 +185,7 @@ class _Loader:
             node = self.node(name, "history")
             if node.kind != HISTORY or not isinstance(items, list) or not items:
                 raise self.bad("history", f"{name!r} is no history state with a list of state ids")
-            saved: list[object] = items
-            record = tuple(self.node(item, "history") for item in saved)
+            record = tuple(self.node(item, "history") for item in cast("Iterable[Any]", items))
             parent = node.parent
             if parent is None or not all(
                 parent.contains(item) and item is not parent and item.kind != HISTORY for item in record
@@ -223,18 +221,17 @@ class _Loader:
 
     def entries(self, data: dict[str, Any], field: str) -> list[dict[str, Any]]:
         saved = data.get(field, [])
-        items: list[object] = saved if isinstance(saved, list) else [None]
-        if not all(isinstance(item, dict) for item in items):
+        if not isinstance(saved, list) or not all(isinstance(item, dict) for item in cast("Iterable[Any]", saved)):
             raise self.bad(field, "expected a list of objects")
         seen: set[str] = set()
-        for item in cast("list[dict[str, Any]]", items):
+        for item in cast("list[dict[str, Any]]", saved):
             name, seq = item.get("id"), item.get("seq")
             if not isinstance(name, str) or not name or name in seen:
                 raise self.bad(field, f"id {name!r} is missing or stands twice")
             if not isinstance(seq, int) or isinstance(seq, bool) or not 0 < seq <= self.seq:
                 raise self.bad(field, f"seq of {name!r} is {seq!r}, expected a number from 1 to {self.seq}")
             seen.add(name)
-        return sorted(cast("list[dict[str, Any]]", items), key=lambda item: item["seq"])
+        return sorted(cast("list[dict[str, Any]]", saved), key=lambda item: item["seq"])
 
     def children(self, data: dict[str, Any], configuration: Configuration) -> FrozenDict[str, Child]:
         found: dict[str, Child] = {}
@@ -261,8 +258,7 @@ class _Loader:
             saved = item.get("records", [])
             if not isinstance(saved, list):
                 raise self.bad(where, "records is no list")
-            kept: list[object] = saved
-            for record in kept:
+            for record in cast("Iterable[Any]", saved):
                 records = records.append(self.json(record, where))
             found[name] = Child(
                 name, item["seq"], src, self.json(item.get("input"), where), invocation, records, snapshot

@@ -16,7 +16,7 @@ Equal snapshots give equal bytes: lists and keys stand in document order or in o
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
@@ -111,8 +111,7 @@ def _dump_timer(timer: Timer) -> dict[str, Any]:
 def thaw(value: Any) -> Any:
     """Return frozen JSON data as plain lists and dicts that belong to the caller."""
     if isinstance(value, tuple):
-        items: tuple[object, ...] = value
-        return [thaw(item) for item in items]
+        return [thaw(item) for item in cast("Iterable[Any]", value)]
     if isinstance(value, FrozenDict):
         return {key: thaw(item) for key, item in cast("dict[str, Any]", value).items()}
     return value

@@ -9,7 +9,7 @@ running every case both ways.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from interlock.statechart.chart import Configuration
 from interlock.statechart.errands import Errands, errands_of
@@ -88,7 +88,7 @@ def _by_handlers(candidates: tuple[Candidate, ...], configuration: Configuration
                 return settle(machine, snapshot, event, at, None, None)
             after = places.get(move.target, _UNKNOWN)
             if after is _UNKNOWN:
-                after = places[move.target] = _place(candidate, move, configuration)
+                after = places[move.target] = cast("Any", _place(candidate, move, configuration))
             if after.__class__ is Errands and move.__class__ is Move:
                 done = after.run(snapshot, at, move.patch) if machine.alone else None
                 return done or settle(

@@ -14,7 +14,7 @@ __all__ = ["find_target", "in_different_regions"]
 
 
 def find_target(node: Node, name: Any) -> Node | None:
-    """Return the target as written at ``node`` (a sibling's key or path, ``.child``, ``#id``), None if there is none."""
+    """Return the state written so at ``node`` (a sibling's key or path, ``.child``, ``#id``), None if there is none."""
     if not isinstance(name, str) or not name:
         return None
     table = node.table

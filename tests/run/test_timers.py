@@ -1,0 +1,139 @@
+"""Time passes when the clock says so; nothing here waits for it."""
+
+from typing import Any
+
+import anyio
+import pytest
+
+import interlock as il
+import interlock.statechart as sc
+from interlock.run import SystemClock
+
+
+def waiting(seconds: float = 60) -> il.Machine[Any, Any, Any]:
+    return sc.machine(
+        "m",
+        initial="wait",
+        states={"wait": sc.state(after={seconds: "late"}, on={"OK": "fine"}), "late": sc.final(), "fine": sc.final()},
+        output=lambda c: None,
+    )
+
+
+async def test_a_run_waits_for_its_timers():
+    clock = il.FakeClock(1000)
+    results: list[Any] = []
+
+    async def run() -> None:
+        results.append(await il.run_agent(waiting(), clock=clock))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(run)
+        assert await clock.next_sleeper() == 1060
+        clock.advance(59.9)
+        assert not results
+        clock.advance(0.1)
+    assert [result.snapshot.value for result in results] == ["late"]
+
+
+async def test_a_run_may_return_instead_and_say_what_is_due():
+    clock = il.FakeClock(1000)
+    idle = await il.run_agent(waiting(), clock=clock, timers="return")
+    assert isinstance(idle, il.Idle)
+    assert [(timer.id, timer.due) for timer in idle.timers] == [("after:60:m.wait", 1060)]
+    again = await il.run_agent(waiting(), clock=clock, timers="return", snapshot=idle.snapshot.to_json())
+    assert isinstance(again, il.Idle)
+    clock.advance(60)
+    done = await il.run_agent(waiting(), clock=clock, timers="return", snapshot=idle.snapshot.to_json())
+    assert done.snapshot is not None
+    assert done.snapshot.value == "late"
+
+
+async def test_an_overdue_timer_comes_before_the_event():
+    clock = il.FakeClock(1000)
+    idle = await il.run_agent(waiting(), clock=clock, timers="return")
+    clock.advance(30)
+    in_time = await il.run_agent(waiting(), clock=clock, snapshot=idle.snapshot, event="OK")
+    assert in_time.snapshot is not None
+    assert in_time.snapshot.value == "fine"
+    clock.advance(30)
+    too_late = await il.run_agent(waiting(), clock=clock, snapshot=idle.snapshot, event={"type": "OK"})
+    assert too_late.snapshot is not None
+    assert too_late.snapshot.value == "late"
+    assert too_late.ignored == {"type": "OK"}
+
+
+async def test_overdue_timers_fire_in_the_order_in_which_they_were_due():
+    timers = {
+        name: sc.state(initial="on", states={"on": sc.state(after={delay: "off"}), "off": sc.state()})
+        for name, delay in [("a", 30), ("b", 10), ("c", 20), ("d", 10)]
+    }
+    machine = sc.machine("m", kind="parallel", states=timers)
+    clock = il.FakeClock()
+    idle = await il.run_agent(machine, clock=clock, timers="return")
+    clock.advance(3600)
+    fired: list[Any] = []
+    await il.run_agent(
+        machine, clock=clock, snapshot=idle.snapshot.dump(), on_event=lambda c: fired.append(c.input.timer.partition("#")[0])  # type: ignore[union-attr]
+    )
+    assert fired == ["after:10:m.b.on", "after:10:m.d.on", "after:20:m.c.on", "after:30:m.a.on"]
+
+
+async def test_what_had_run_out_before_an_answer_came_goes_first_and_no_other():
+    clock = il.FakeClock()
+
+    async def slow(seconds: float) -> None:
+        await clock.sleep_until(seconds)
+
+    def machine(seconds: float) -> il.Machine[Any, Any, Any]:
+        return sc.machine(
+            "m",
+            sources={"slow": slow},
+            initial="a",
+            states={
+                "a": sc.state(invoke=sc.invoke("slow", input=(seconds,)[0], on_done="answered"), timeout=30, on_timeout="late"),
+                "answered": sc.state(),
+                "late": sc.state(),
+            },
+        )
+
+    for seconds, value in [(29, "answered"), (31, "late")]:
+        clock = il.FakeClock()
+        results: list[Any] = []
+
+        async def run(seconds: float = seconds, results: list[Any] = results) -> None:
+            results.append(await il.run_agent(machine(seconds), clock=clock))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(run)
+            while await clock.next_sleeper() != min(seconds, 30):
+                await anyio.lowlevel.checkpoint()
+            clock.advance(min(seconds, 30))
+        assert results[0].snapshot.value == value
+
+
+async def test_a_machine_that_ticks_can_be_cancelled():
+    machine = sc.machine("m", initial="a", states={"a": sc.state(after={0: sc.to("a", reenter=True)})})
+    ticks: list[Any] = []
+    with anyio.CancelScope() as scope:
+
+        def tick(snapshot: Any, given: Any) -> None:
+            ticks.append(given)
+            if len(ticks) == 100:
+                scope.cancel()
+
+        await il.run_agent(machine, clock=il.FakeClock(autojump=True), on_transition=tick)
+    assert scope.cancelled_caught
+    assert 100 <= len(ticks) < 110
+
+
+async def test_the_system_clock_is_the_default_and_wakes():
+    result = await il.run_agent(waiting(0.001))
+    assert result.snapshot is not None
+    assert result.snapshot.value == "late"
+    await SystemClock().sleep_until(0)
+
+
+@pytest.mark.parametrize("seconds", [-1, -0.001])
+def test_time_does_not_go_back(seconds: float):
+    with pytest.raises(ValueError, match="does not go back"):
+        il.FakeClock().advance(seconds)
