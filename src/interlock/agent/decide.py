@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError, field_validat
 
 from interlock.agent.events import Event, EventClass
 from interlock.agent.reasons import reasons, short
-from interlock.errors import DefinitionError, HandlerError, InvalidMoveError
+from interlock.errors import DefinitionError, HandlerError, InvalidMoveError, NotJsonError
 from interlock.statechart import FrozenDict, Snapshot
 from interlock.statechart.definition import name_of
 from interlock.statechart.frozen import freeze
@@ -46,7 +46,10 @@ class Wording(BaseModel, frozen=True, strict=True, extra="forbid"):
     @field_validator("messages", "metadata", mode="before")
     @classmethod
     def _plain(cls, given: object) -> object:
-        return freeze(given)
+        try:
+            return freeze(given)
+        except NotJsonError as error:
+            raise ValueError(str(error)) from None
 
     @model_validator(mode="after")
     def _one_prompt(self) -> Self:
@@ -70,8 +73,8 @@ class DecideSpec:
     def __post_init__(self) -> None:
         try:
             Wording.model_validate({name: value for name, value in self.wording.items() if not callable(value)})
-            if not _is_function(self.allowed_events):
-                _entries(self.allowed_events)
+            if not _is_function(self.allowed_events) and _entries(self.allowed_events) == ():
+                raise ValueError("allowed_events is empty; leave it out to allow everything that the machine accepts")
         except (TypeError, ValueError) as error:
             raise DefinitionError(f"decide(...): {_reason(error)}", code="invalid-decision") from None
 

@@ -40,17 +40,19 @@ async def call(bound: Callable[[], object], *, entered: Entered, limiter: anyio.
         else:
             if limiter.available_tokens < 1:
                 entered()  # it will have to wait for a thread, and nobody shall wait with it
-            answer = await anyio.to_thread.run_sync(_in_thread, entered, bound, abandon_on_cancel=True, limiter=limiter)
+            (answer,) = await anyio.to_thread.run_sync(
+                _in_thread, entered, bound, abandon_on_cancel=True, limiter=limiter
+            )
         return await cast("Awaitable[object]", answer) if inspect.isawaitable(answer) else answer
     except anyio.get_cancelled_exc_class() as error:
         await anyio.lowlevel.checkpoint_if_cancelled()  # if it was us who cancelled, this is where it ends
         raise ExecutorError(f"{_name(bound)} was cancelled, but not by the run") from error
 
 
-def _in_thread(entered: Entered, bound: Callable[[], object]) -> object:
+def _in_thread(entered: Entered, bound: Callable[[], object]) -> tuple[object]:
     # Threads start in the order in which they are asked for only if each reports before the next is asked for.
     anyio.from_thread.run_sync(entered)
-    return bound()
+    return (bound(),)  # wrapped: trio takes a bare awaitable from a thread for a mistake
 
 
 def _is_async(function: Callable[..., object]) -> bool:

@@ -32,7 +32,7 @@ def on(
     *,
     to: Targets = None,
     guard: Function | None = None,
-    set: Mapping[str, Any] | None = None,  # noqa: A002  # the seeds' word
+    set: Mapping[str, Any] | None = None,  # noqa: A002  # a keyword that authors write; the built-in set is not used here
     do: Sequence[Operation] = (),
     reenter: bool = False,
     input: Any = UNSET,
@@ -75,7 +75,7 @@ def to(
     target: Targets = None,
     *,
     guard: Function | None = None,
-    set: Mapping[str, Any] | None = None,  # noqa: A002
+    set: Mapping[str, Any] | None = None,  # noqa: A002  # the same
     do: Sequence[Operation] = (),
     reenter: bool = False,
     input: Any = UNSET,
@@ -139,7 +139,7 @@ def state(
     on_error: Candidates = (),
     invoke: Invoke | Sequence[Invoke] = (),
     entry: Function | Move | None = None,
-    exit: Function | Move | None = None,  # noqa: A002
+    exit: Function | Move | None = None,  # noqa: A002  # the same
     output: Any = UNSET,
     tags: str | Iterable[str] = (),
     meta: Mapping[str, Any] | None = None,

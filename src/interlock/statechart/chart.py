@@ -7,11 +7,14 @@ that tuple, so a transition confined to one region touches only its own slice, w
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from interlock.statechart.kinds import COMPOUND, PARALLEL
 from interlock.statechart.nodes import Node
 from interlock.statechart.routing import Route, make_route
+
+from interlock.statechart.version import structural_version
 
 if TYPE_CHECKING:
     from interlock.statechart.context import ContextType
@@ -124,25 +127,36 @@ class Table:
     __slots__ = (
         "_confs",
         "_routes",
+        "_version",
         "blank",
         "by_id",
         "by_path",
         "context",
         "definition",
         "delays",
+        "given_version",
         "history_defaults",
         "id",
         "nodes",
         "parallels",
         "root",
-        "version",
+        "source_versions",
     )
 
-    def __init__(self, id: str, definition: State, context: ContextType) -> None:
+    def __init__(
+        self,
+        id: str,
+        definition: State,
+        context: ContextType,
+        source_versions: Mapping[str, str],
+        version: str | None,
+    ) -> None:
         self.id = id
         self.definition = definition
         self.context = context
-        self.version = ""
+        self.source_versions = source_versions
+        self.given_version = version
+        self._version = version
         self.nodes: list[Node] = []
         self.root: Node
         self.by_id: dict[str, Node] = {}
@@ -153,6 +167,13 @@ class Table:
         self._routes: dict[Any, Route] = {}
         self.parallels = 0
         self.blank = Configuration(self, (), inert=True)
+
+    @property
+    def version(self) -> str:
+        """The version that the author gave, else the structural one, worked out when somebody asks."""
+        if self._version is None:
+            self._version = structural_version(self)
+        return self._version
 
     # -- interned values -------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ little more than writing it down.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from interlock.errors import DefinitionError, did_you_mean
@@ -35,16 +35,20 @@ def compile_table(
     *,
     context: ContextType,
     delays: Mapping[str, Any],
-    sources: Iterable[str],
+    sources: Mapping[str, str],
+    version: str | None,
 ) -> Table:
-    """Return the checked, compiled table of a machine. Raises :class:`DefinitionError`."""
+    """Return the checked, compiled table of a machine. Raises :class:`DefinitionError`.
+
+    ``sources`` gives, by name, the version of a source that is a machine, and an empty text for any other.
+    """
     if not id or any(character in id for character in "#/"):
         raise DefinitionError(
             f"{id!r} is no machine id: it must not be empty and must hold no '#' and no '/'",
             code="invalid-key",
             machine=id,
         )
-    table = Table(id, definition, context)
+    table = Table(id, definition, context, sources, version)
     table.delays = {name: checked_delay(id, name, value) for name, value in delays.items()}
     _Compiler(table, set(sources)).build()
     return table
@@ -173,12 +177,10 @@ class _Compiler:
                 )
             target = found
         node.initial = target
-        if target.kind == HISTORY:
-            node.table.history_defaults = True
-            if target.definition.targets is None:
-                raise refused(
-                    node, "invalid-state", f"initial={initial!r} is a history state without a target to start from"
-                )
+        if target.kind == HISTORY and target.definition.targets is None:
+            raise refused(
+                node, "invalid-state", f"initial={initial!r} is a history state without a target to start from"
+            )
         if target.kind == HISTORY or target.parent is not node:
             node.table.history_defaults = True
 

@@ -82,7 +82,7 @@ class Errands:
             if function is not None:
                 context = self._call(function, context)
         effects += starts
-        kept = Rest("active", seq, children, timers, rest.history, rest.inputs, rest.results, None, None)
+        kept = Rest("active", seq, children, timers, rest.history, rest.inputs, rest.results, None)
         made: Any = Draft(self.after, context, kept)
         made.__class__ = Snapshot
         return made, tuple(effects)

@@ -110,19 +110,18 @@ def _freeze_deep(value: Any, path: str, *, models: bool) -> Any:
     stack: list[tuple[Any, str, bool]] = [(value, path, False)]
     while stack:
         item, where, ready = stack.pop()
+        key = id(item)
         if ready:
-            open_ids.discard(id(item))
-            made: Any
+            open_ids.discard(key)
             if isinstance(item, Mapping):
                 mapping = cast("Mapping[str, Any]", item)
-                made = FrozenDict({k: _leaf(v, done, f"{where}.{k}") for k, v in mapping.items()})
+                done[key] = FrozenDict({k: _leaf(v, done, f"{where}.{k}") for k, v in mapping.items()})
             else:
-                made = tuple([_leaf(v, done, f"{where}[{i}]") for i, v in enumerate(item)])
-            done[id(cast("Any", item))] = made
+                done[key] = tuple([_leaf(v, done, f"{where}[{i}]") for i, v in enumerate(item)])
             continue
-        if id(item) in done:
+        if key in done:
             continue
-        if id(item) in open_ids:
+        if key in open_ids:
             raise NotJsonError("refers to itself", path=where)
         children: list[tuple[Any, str]]
         if type(item) in (list, tuple):
@@ -137,12 +136,12 @@ def _freeze_deep(value: Any, path: str, *, models: bool) -> Any:
                 children.append((v, f"{where}.{k}"))
         elif models and (isinstance(item, BaseModel) or (is_dataclass(item) and not isinstance(item, type))):
             data = to_jsonable_python(item, inf_nan_mode="constants")
-            done[id(cast("Any", item))] = freeze(data, where)
+            done[key] = freeze(data, where)
             continue
         else:
             raise _refusal(item, where)
-        open_ids.add(id(item))
-        stack.append((item, where, True))
+        open_ids.add(key)
+        stack.append((cast("Any", item), where, True))
         stack.extend((v, p, False) for v, p in children if type(v) not in _SCALARS and type(v) is not float)
     return done[id(value)]
 

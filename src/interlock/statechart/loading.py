@@ -98,8 +98,7 @@ class _Loader:
             self.history(data),
             self.by_node(data, "inputs"),
             self.by_node(data, "results"),
-            self.output(data) if status == "done" else None,
-            self.error(data) if status == "error" else None,
+            self.output(data) if status == "done" else self.error(data) if status == "error" else None,
         )
         return snapshot_of(configuration, self.context(data), rest)
 

@@ -27,7 +27,6 @@ from interlock.statechart.frozen import freeze
 from interlock.statechart.loading import load
 from interlock.statechart.settling import start
 from interlock.statechart.snapshot import Snapshot
-from interlock.statechart.version import structural_version
 
 if TYPE_CHECKING:
     from interlock.statechart.chart import Table
@@ -58,7 +57,6 @@ class Machine(Generic[C, I, O]):
         "output_type",
         "sources",
         "table",
-        "version",
     )
 
     def __init__(
@@ -67,7 +65,6 @@ class Machine(Generic[C, I, O]):
         sources: Mapping[str, Any],
         *,
         context: Any,
-        version: str,
         migrate: Migrate | None,
         event_types: Mapping[str, Any],
         input_type: Any,
@@ -77,7 +74,6 @@ class Machine(Generic[C, I, O]):
         self.id = table.id
         self.definition = table.definition
         self.sources: Mapping[str, Any] = sources
-        self.version = version
         self.migrate = migrate
         self.event_types: Mapping[str, Any] = event_types
         self.input_type: TypeAdapter[Any] | None = input_type
@@ -93,6 +89,11 @@ class Machine(Generic[C, I, O]):
         """All states in document order."""
         return tuple(self.table.nodes)
 
+    @property
+    def version(self) -> str:
+        """The version that its author gave it, else a hash of its structure."""
+        return self.table.version
+
     def is_machine(self, src: str) -> bool:
         """Whether a source is a machine, whose steps are part of this machine's own."""
         return src in self._machines
@@ -106,14 +107,22 @@ class Machine(Generic[C, I, O]):
                     code="unknown-source",
                     machine=self.id,
                 )
-        return self._copy({**self.sources, **sources})
-
-    def _copy(self, sources: Mapping[str, Any]) -> Machine[C, I, O]:
+        merged = {**self.sources, **sources}
+        table = self.table
+        if _versions(merged) != table.source_versions:
+            # A function has become a machine, or a machine another one: what is saved is not the same any more.
+            table = compile_table(
+                table.id,
+                table.definition,
+                context=table.context,
+                delays=table.delays,
+                sources=_versions(merged),
+                version=table.given_version,
+            )
         return Machine(
-            self.table,
-            dict(sources),
+            table,
+            merged,
             context=self._initial_context,
-            version=self.version,
             migrate=self.migrate,
             event_types=self.event_types,
             input_type=self.input_type,
@@ -257,13 +266,18 @@ def machine(
         raise DefinitionError(str(error), code=error.code, machine=id) from error
     except (FieldError, NotJsonError, TypeError, ValueError) as error:
         raise DefinitionError(f"the initial context is refused: {error}", code="invalid-context", machine=id) from error
-    table = compile_table(id, definition, context=context_type_found, delays=dict(delays or {}), sources=declared)
-    table.version = version if version is not None else structural_version(table, declared)
+    table = compile_table(
+        id,
+        definition,
+        context=context_type_found,
+        delays=dict(delays or {}),
+        sources=_versions(declared),
+        version=version,
+    )
     return Machine(
         table,
         declared,
         context=initial,
-        version=table.version,
         migrate=migrate,
         event_types=dict(event_types or {}),
         input_type=None if input_type is None else TypeAdapter(input_type),
@@ -271,11 +285,15 @@ def machine(
     )
 
 
+def _versions(sources: Mapping[str, Any]) -> dict[str, str]:
+    return {name: source.version if isinstance(source, Machine) else "" for name, source in sources.items()}
+
+
 def _takes_one(function: Callable[..., Any]) -> bool:
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        return True
+        return False  # a builtin that does not say, such as dict
     return any(
         item.kind in (item.POSITIONAL_ONLY, item.POSITIONAL_OR_KEYWORD, item.VAR_POSITIONAL) for item in parameters
     )

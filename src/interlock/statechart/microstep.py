@@ -132,12 +132,15 @@ def _without_conflicts(
         if route is None:
             found.append(None)
             continue
-        domain, inclusive = route.domain, route.inclusive
-        if route.history:
-            effective = effective_targets(route.targets, working.history.get)
-            domain, inclusive = domain_of(route.source, route.targets, effective, reenter=route.reenter)
+        domain, inclusive = _recalled_domain(working, route) if route.history else (route.domain, route.inclusive)
         found.append((candidate.node, domain, inclusive))
     return [steps[index] for index in resolve_conflicts(found)]
+
+
+def _recalled_domain(working: Working, route: Route) -> tuple[Node | None, bool]:
+    """Return the domain of a route that depends on what has been recorded by now."""
+    effective = effective_targets(route.targets, working.history.get)
+    return domain_of(route.source, route.targets, effective, reenter=route.reenter)
 
 
 def _carry_out(working: Working, steps: Sequence[tuple[Candidate, Move | None, Route | None]], event: Any) -> None:
@@ -150,9 +153,7 @@ def _carry_out(working: Working, steps: Sequence[tuple[Candidate, Move | None, R
         if route is None:
             continue
         if route.history:
-            effective = effective_targets(route.targets, working.history.get)
-            domain, inclusive = domain_of(route.source, route.targets, effective, reenter=route.reenter)
-            recalled.append((route, domain, inclusive))
+            recalled.append((route, *_recalled_domain(working, route)))
         else:
             plans.append((plan_for(route, configuration), route, route.domain))
     exits: tuple[Node, ...] | list[Node] = plans[0][0].exits if len(plans) == 1 and not recalled else ()

@@ -133,8 +133,8 @@ class RichMove(Move):
     __slots__ = ("input", "operations", "reentering")  # pyright: ignore[reportIncompatibleVariableOverride]
 
     operations: tuple[Operation, ...]  # type: ignore[misc]  # see the slots
-    reentering: bool  # type: ignore[misc]
-    input: Any  # type: ignore[misc]
+    reentering: bool  # type: ignore[misc]  # the same
+    input: Any  # type: ignore[misc]  # the same
 
 
 def goto(target: str | Iterable[str], /, **fields: Any) -> Move:

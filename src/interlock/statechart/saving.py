@@ -58,9 +58,9 @@ def dump(snapshot: Snapshot[Any]) -> dict[str, Any]:
         "seq": rest.seq,
     }
     if rest.status == "done":
-        found["output"] = thaw(_plain(rest.output, "output"))
+        found["output"] = thaw(_plain(rest.outcome, "output"))
     if rest.status == "error":
-        failure = rest.error
+        failure = rest.outcome
         found["error"] = {"info": failure.to_json()} if isinstance(failure, ErrorInfo) else {"value": thaw(failure)}
     if rest.history:
         found["history"] = {node.id: [item.id for item in rest.history[node]] for node in _in_order(rest.history)}

@@ -25,7 +25,7 @@ Status = Literal["active", "done", "error", "stopped"]
 class Rest:
     """What seldom changes in a snapshot, shared between snapshots while it does not."""
 
-    __slots__ = ("children", "error", "history", "inputs", "output", "results", "seq", "status", "timers")
+    __slots__ = ("children", "history", "inputs", "outcome", "results", "seq", "status", "timers")
 
     def __init__(
         self,
@@ -36,8 +36,7 @@ class Rest:
         history: Mapping[Node, tuple[Node, ...]],
         inputs: Mapping[Node, Any],
         results: Mapping[Node, Any],
-        output: Any,
-        error: Any,
+        outcome: Any,
     ) -> None:
         self.status: Status = status
         self.seq = seq
@@ -46,8 +45,8 @@ class Rest:
         self.history = history
         self.inputs = inputs
         self.results = results
-        self.output = output
-        self.error = error
+        self.outcome = outcome
+        """What a machine that has ended has put out, or failed with."""
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
@@ -58,7 +57,7 @@ class Rest:
 
 
 NOTHING = cast("Mapping[Any, Any]", EMPTY)
-FRESH = Rest("active", 0, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, None, None)
+FRESH = Rest("active", 0, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, None)
 
 
 class Draft:
@@ -124,12 +123,12 @@ class Snapshot(Draft, Generic[C_co]):
     @property
     def output(self) -> Any:
         """What a done machine has put out; None before."""
-        return self.rest.output
+        return self.rest.outcome if self.rest.status == "done" else None
 
     @property
     def error(self) -> Any:
         """What a failed machine has failed with; None before."""
-        return self.rest.error
+        return self.rest.outcome if self.rest.status == "error" else None
 
     @property
     def children(self) -> Mapping[str, Child]:

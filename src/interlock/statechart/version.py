@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from interlock.statechart.moves import UNSET
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["structural_version"]
 
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # of a validator in an annotation: another one in each process
 
-def structural_version(table: Table, sources: Mapping[str, Any]) -> str:
+
+def structural_version(table: Table) -> str:
     """Return 16 hexadecimal digits over states, declared targets, delays, sources and context fields.
 
     Two machines with the same version accept each other's snapshots; renaming a state, or turning a source from a
@@ -30,11 +33,11 @@ def structural_version(table: Table, sources: Mapping[str, Any]) -> str:
         json.dumps(
             {
                 "context": table.context.name,
-                "fields": sorted((name, str(kind)) for name, kind in fields.items()) if fields is not None else None,
+                "fields": sorted((name, _ADDRESS.sub("", str(kind))) for name, kind in fields.items()) if fields else None,
                 "delays": sorted(
                     (name, delay if isinstance(delay, (int, float)) else "?") for name, delay in table.delays.items()
                 ),
-                "sources": sorted((name, getattr(source, "version", None) or "") for name, source in sources.items()),
+                "sources": sorted(table.source_versions.items()),
             },
             sort_keys=True,
         ).encode()

@@ -94,8 +94,7 @@ class Working:
         self.history = rest.history
         self.inputs = rest.inputs
         self.results = rest.results
-        self.output = rest.output
-        self.error = rest.error
+        self.output = self.error = rest.outcome
         self.children_owned = self.timers_owned = False
         self.at = at
         self.effects = effects
@@ -158,8 +157,7 @@ class Working:
                 self.history,
                 self.inputs,
                 self.results,
-                self.output,
-                self.error,
+                self.output if self.status == "done" else self.error,
             ),
         )
 
