@@ -1,10 +1,11 @@
 """How often the local model is right, on sentences of our own.
 
 ``data/support.json`` holds 114 sentences that customers of a shop may say, written before anything was measured.
-Descriptions, examples, threshold, margin and temperature were chosen on the half marked ``tune``; what stands here
-was then measured once on the half marked ``held``: 43 of 45 nearest to the right event; 38 of 45 chosen, 6 left
-undecided and 1 wrong; 12 of 12 off-topic sentences left undecided; and, with the wanted event withheld by the
-machine, 35 of 36 left undecided. The floors are a little lower, for other processors round differently.
+Descriptions, examples, threshold, margin and temperature were chosen on the half marked ``tune``. The half marked
+``held`` was looked at twice, before and after the wording of one event changed, and decided nothing. On it, 42 of 45
+sentences are nearest to the right event; 38 of 45 are chosen right, 5 left undecided and 2 wrong; 12 of 12 off-topic
+sentences are left undecided; and 35 of 36 are, when the machine withholds what they ask for. The floors are a little
+lower, for processors round differently.
 """
 
 import json
@@ -52,7 +53,7 @@ def test_it_finds_what_is_meant(decide):
     nearest = [max(choice.raw["scores"], key=choice.raw["scores"].get) == event for choice, event in choices]
     right = [choice.event["type"] == event for choice, event in choices]
     wrong = [choice.event["type"] not in (event, "Unsure") for choice, event in choices]
-    assert sum(nearest) >= 41
+    assert sum(nearest) >= 40
     assert sum(right) >= 36
     assert sum(wrong) <= 3
 

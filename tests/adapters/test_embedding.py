@@ -65,6 +65,20 @@ def test_it_is_loaded_once_and_leaves_the_environment_as_it_was(unloaded):
 
 
 @needs_model
+@pytest.mark.skipif("OMP_NUM_THREADS" in os.environ, reason="then somebody else decides")
+def test_the_engine_stays_on_one_thread():
+    program = """
+import os, numpy
+from interlock.adapters.embedding import load
+before = len(os.listdir("/proc/self/task"))
+load()("one", ["two", "three"])
+print(len(os.listdir("/proc/self/task")) - before)
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "0", "threads that wait by spinning make a busy machine a hundred times slower"
+
+
+@needs_model
 def test_the_same_texts_have_the_same_similarity_in_every_thread_and_company():
     model = load()
     others = ["Where is my parcel?", "Cancel it.", "hello"]

@@ -122,7 +122,7 @@ def test_what_happens_may_be_a_target_a_move_or_a_handler():
         states={
             "a": agent.state(
                 on=[
-                    agent.on("Add", "b"),
+                    agent.on("note.add", "b"),
                 ],
                 always=[agent.always(agent.goto("c", count=9).log("hi"), guard=lambda c: c.count == 1)],
             ),
@@ -197,7 +197,7 @@ def test_regions_choices_history_and_ends():
     )
     snapshot = step(machine, start(machine), Add())
     assert (snapshot.value, snapshot.context.count) == ({"back": "one"}, 3)
-    assert step(machine, snapshot, Add()).value == {"back": "one"}
+    assert step(machine, snapshot, Add()).value == {"back": "two"}, "nothing is remembered yet"
 
 
 def test_handlers_of_patterns_get_the_event():

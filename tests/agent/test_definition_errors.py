@@ -89,6 +89,12 @@ ROWS: list[tuple[str, Callable[[], object], str, str]] = [
         r"on 'Aks': .* Did you mean 'Ask'\?",
     ),
     (
+        "the name of a class that has another type",
+        state(on=[agent.on("AddTodo", "b")]),
+        "unknown-event",
+        r"the class of this name has the type 'todo\.add'",
+    ),
+    (
         "another class of the same type",
         state(on=[agent.on(other_ask(), "b")]),
         "unknown-event",

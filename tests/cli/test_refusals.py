@@ -98,6 +98,11 @@ def test_an_order_beside_a_saved_one(demo, saved, options):
     assert "the order stands in the saved case" in refused(demo("--resume", "case.json", *options), 2)
 
 
+@pytest.mark.parametrize("amount", ["inf", "1e999"])
+def test_an_amount_that_is_none(demo, amount):
+    assert "amount of money" in refused(demo("hello", "--order-amount", amount), 2)
+
+
 def test_no_request_or_a_book(demo):
     assert "the request is empty" in refused(demo("  "), 2)
     assert "2,000" in refused(demo("x" * 2_001), 2)

@@ -110,7 +110,7 @@ def test_an_interrupt_ends_the_run(notebook: bool):
 
         try:
             if sys.argv[1] == "True":
-                asyncio.run(notebook())
+                asyncio.new_event_loop().run_until_complete(notebook())  # as a notebook's kernel does
             else:
                 il.run_agent_sync(work({"forever": forever}))
         except KeyboardInterrupt:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
 from interlock.agent.reasons import reasons, short
 from interlock.errors import CallResultError, DefinitionError, NotJsonError
@@ -50,7 +50,7 @@ class CallSpec:
         """Return the function's answer as strict JSON; raises :class:`CallResultError` if it is of another type."""
         try:
             checked = self._answer.validate_python(answer)
-            return freeze(self._answer.dump_python(checked, mode="json", warnings="error"))
+            return freeze(self._written(checked))
         except ValidationError as error:
             raise self._refused(answer, reasons(error)) from error
         except (NotJsonError, PydanticSerializationError) as error:
@@ -59,6 +59,13 @@ class CallSpec:
     def decode(self, output: object) -> object:
         """Return what :meth:`encode` made as the type that the function is annotated with."""
         return self._answer.validate_json(to_json(output))
+
+    def _written(self, answer: object) -> object:
+        if self._answer.core_schema["type"] == "any":
+            # Where nothing is declared, the adapter would write NaN as null without a word.
+            return to_jsonable_python(answer, inf_nan_mode="constants")
+        written: object = self._answer.dump_python(answer, mode="json", warnings="error")
+        return written
 
     @cached_property
     def _answer(self) -> TypeAdapter[Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Self, TypeAlias, TypeGuard, cast
 
-from pydantic import BaseModel, Field, JsonValue, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
 from interlock.agent.events import Event, EventClass
 from interlock.agent.reasons import reasons, short
@@ -33,7 +33,7 @@ class Wording(BaseModel, frozen=True, strict=True, extra="forbid"):
     model: str | None = None
     system: str | None = None
     prompt: str | None = None
-    messages: Annotated[tuple[FrozenDict[str, JsonValue], ...], Field(strict=False)] = ()
+    messages: Annotated[tuple[FrozenDict[str, object], ...], Field(strict=False)] = ()
     max_retries: Annotated[int, Field(ge=0)] = 2
     temperature: float | None = None
     max_output_tokens: Annotated[int, Field(gt=0)] | None = None
@@ -41,7 +41,7 @@ class Wording(BaseModel, frozen=True, strict=True, extra="forbid"):
     top_k: Annotated[int, Field(gt=0)] | None = None
     seed: int | None = None
     stop_sequences: Annotated[tuple[str, ...], Field(strict=False)] = ()
-    metadata: Annotated[FrozenDict[str, JsonValue], Field(strict=False)] = FrozenDict()
+    metadata: Annotated[FrozenDict[str, object], Field(strict=False)] = FrozenDict()
 
     @field_validator("messages", "metadata", mode="before")
     @classmethod

@@ -140,6 +140,8 @@ def _unknown(
     elif name.endswith(".*"):
         spaces = {kind.rpartition(".")[0] + ".*" for kind in classes if "." in kind}
         reason = f"no declared event lies below {name[:-2]!r}. {did_you_mean(name, spaces)}"
+    elif named := [kind for kind, event in classes.items() if event.__name__ == name]:
+        reason = f"the class of this name has the type {named[0]!r}; give that, or the class"
     else:
         reason = f"setup_agent(events=[...]) declares no such event. {did_you_mean(name, classes)}"
     return DefinitionError(f"{place}: {reason}", code="unknown-event", machine=machine.id, state=path)

@@ -12,7 +12,7 @@ from typing import cast
 import anyio
 
 import interlock as il
-from interlock.adapters.embedding import MODEL
+from interlock.adapters.embedding import MODEL, load
 from interlock.agent.contract import DecideExecutor, ExecutorInfo
 from interlock.cli.demos.support import EXAMPLES
 from interlock.cli.options import Model
@@ -90,6 +90,14 @@ class Player:
             try:
                 made = local_executors(examples=EXAMPLES).decide
                 assert made is not None  # noqa: S101  # it is what they are for
+                # What the events mean is read once and kept; then what a decision takes is what it takes from now on.
+                load()(
+                    "",
+                    [
+                        *(row.about for row in self._rows()),
+                        *(said for all_said in EXAMPLES.values() for said in all_said),
+                    ],
+                )
             except MissingExtraError as error:
                 if error.code != "unsupported-platform":
                     raise UsageError(f"{error.message}; or decide yourself: --model human") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any, TypeAlias
 
 import anyio
@@ -192,6 +193,8 @@ def _check(options: Options) -> None:
         raise UsageError(f'the request is empty; say what the customer wants: {answers.COMMAND} "{STANDARD_TEXT}"')
     if options.text is not None and len(options.text) > LONGEST_TEXT:
         raise UsageError(f"the request has {len(options.text):,} characters; {LONGEST_TEXT:,} are enough for the demo")
+    if options.order_amount is not None and not isfinite(options.order_amount):
+        raise UsageError(f"--order-amount is an amount of money, not {options.order_amount}")
     if options.resume is not None:
         new = {"--order-amount": options.order_amount, "--charges": options.charges, "--shipped": options.shipped}
         for name, value in new.items():

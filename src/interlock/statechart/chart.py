@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from interlock.statechart.kinds import COMPOUND, PARALLEL
 from interlock.statechart.nodes import Node
 from interlock.statechart.routing import Route, make_route
-
 from interlock.statechart.version import structural_version
 
 if TYPE_CHECKING:

@@ -28,12 +28,12 @@ def structural_version(table: Table) -> str:
     """
     digest = hashlib.sha256()
     digest.update(json.dumps([_node(node) for node in table.nodes]).encode())
-    fields = table.context.fields
+    fields = table.context.fields or {}
     digest.update(
         json.dumps(
             {
                 "context": table.context.name,
-                "fields": sorted((name, _ADDRESS.sub("", str(kind))) for name, kind in fields.items()) if fields else None,
+                "fields": sorted((name, _ADDRESS.sub("", str(kind))) for name, kind in fields.items()) or None,
                 "delays": sorted(
                     (name, delay if isinstance(delay, (int, float)) else "?") for name, delay in table.delays.items()
                 ),

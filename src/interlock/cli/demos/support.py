@@ -28,7 +28,7 @@ class TrackParcel(il.Event):
 
 
 class CancelOrder(il.Event):
-    """Cancel the order so that it is not sent."""
+    """Cancel the order because the customer has changed their mind."""
 
 
 class ChangeAddress(il.Event):
@@ -194,7 +194,7 @@ machine = agent.machine(
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "RefundDuplicate": ("I paid two times and want one payment back.",),
     "TrackParcel": ("Where is my package? It has not come yet.", "What is the status of the delivery?"),
-    "CancelOrder": ("I do not want it any more, do not ship it.",),
+    "CancelOrder": ("I do not want it any more, undo the purchase.",),
     "ChangeAddress": ("The address is wrong, deliver it somewhere else.",),
     "TalkToPerson": ("I want to speak with a real person, not with a machine.",),
 }

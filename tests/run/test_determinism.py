@@ -1,0 +1,89 @@
+"""The same machine with the same answers is told the same things in the same order, on both event loops."""
+
+from typing import Any
+
+import anyio
+import pytest
+
+import interlock as il
+import interlock.statechart as sc
+from interlock.run import Committed
+from tests.run.machines import Left, Right, pair_agent
+
+
+class Gate:
+    """Lets everybody go when the last has come: who is run first then is the event loop's business."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.waiting = 0
+        self.open = anyio.Event()
+
+    async def __call__(self) -> None:
+        mine = self.open
+        self.waiting += 1
+        if self.waiting == self.size:
+            self.waiting = 0
+            self.open = anyio.Event()
+            mine.set()
+        await mine.wait()
+
+
+def machine(gate: Gate) -> il.Machine[Any, Any, Any]:
+    """Regions that call, decide and wait, and a child machine with two more of them."""
+    a = pair_agent
+
+    def region(event: type[il.Event]) -> sc.State:
+        return a.state(
+            initial="call",
+            states={
+                "call": a.state(invoke=a.call(gate, name="gate", on_done="ask")),
+                "ask": a.state(
+                    invoke=a.decide(name=event.type, prompt="?", allowed_events=[event]), on=[a.on(event, "rest")]
+                ),
+                "rest": a.state(after=[a.after(1, "over")]),
+                "over": a.end(),
+            },
+        )
+
+    child = a.machine("child", kind="parallel", states={"x": region(Left), "y": region(Right)})
+    return a.machine(
+        "m",
+        kind="parallel",
+        sources={"child": child},
+        states={
+            "a": region(Left),
+            "below": a.state(
+                initial="on", states={"on": sc.state(invoke=sc.invoke("child", on_done="off")), "off": a.end()}
+            ),
+            "b": region(Right),
+        },
+    )
+
+
+async def committed() -> list[str]:
+    seen: list[str] = []
+    gate = Gate(4)
+
+    async def decide(request: il.DecisionRequest, info: il.ExecutorInfo) -> il.Choice:
+        await gate()
+        return il.Choice({"type": "Fly" if info.attempt == 1 else request.name or ""})
+
+    def note(entry: Committed) -> None:
+        given = entry.input
+        if given is not None:
+            seen.append(f"{given.address} {given.event} {given.invocation} {given.record} {given.timer}")
+
+    result = await il.run_agent(
+        machine(gate), executors=il.Executors(decide=decide), clock=il.FakeClock(autojump=True), on_event=note
+    )
+    assert isinstance(result, il.Done)
+    return seen
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_the_same_inputs_in_the_same_order(backend: str):
+    expected = anyio.run(committed, backend="asyncio")
+    assert len(expected) == 4 * 4  # answers, refused choices, choices, timers
+    for _ in range(25):  # trio shuffles its tasks, each time anew
+        assert anyio.run(committed, backend=backend) == expected
