@@ -80,7 +80,10 @@ def test_a_wrong_record_fails_and_is_shown(tmp_path: Path, capsys: pytest.Captur
         ({"steps": [{"dance": 1}]}, "dance"),
         ({"machine": {"id": "m", "entry": [{"op": "explode"}]}}, "explode"),
         ({"machine": {"id": "m", "initial": "a", "states": {"a": {"always": [{"guard": {"op": "maybe"}}]}}}}, "maybe"),
-        ({"machine": {"id": "m", "context": {"n": 1}, "entry": [{"op": "set", "key": "n", "value": {"sin": 1}}]}}, "sin"),
+        (
+            {"machine": {"id": "m", "context": {"n": 1}, "entry": [{"op": "set", "key": "n", "value": {"sin": 1}}]}},
+            "sin",
+        ),
         ({"machine": None}, "AttributeError"),
         ({"trace": None}, "TypeError"),
     ],
@@ -120,7 +123,14 @@ def test_override_accidental_order() -> None:
 
 
 def test_override_orphans_after_error() -> None:
-    failed = {"value": "a", "status": "error", "error": "x", "children": ["c"], "timers": ["auto:0"], "actions": [["terminate", "error"]]}
+    failed = {
+        "value": "a",
+        "status": "error",
+        "error": "x",
+        "children": ["c"],
+        "timers": ["auto:0"],
+        "actions": [["terminate", "error"]],
+    }
     expectation = Expectation()
 
     assert expectation.of(failed) == {

@@ -193,7 +193,9 @@ def test_f6_reentering_without_a_target_leaves_and_enters_the_source(again: Any)
     machine = sc.machine(
         "m",
         initial="a",
-        states={"a": _loud("a", initial="x", on={"AGAIN": again}, states={"x": _loud("x", on={"Y": "y"}), "y": _loud("y")})},
+        states={
+            "a": _loud("a", initial="x", on={"AGAIN": again}, states={"x": _loud("x", on={"Y": "y"}), "y": _loud("y")})
+        },
     )
     snapshot, _ = sc.transition(machine, _start(machine), "Y")
 

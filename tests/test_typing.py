@@ -28,7 +28,15 @@ Found = dict[str, dict[int, list[str]]]
 @cache
 def mypy() -> Found:
     # Each program is a module of its own; what it imports is checked elsewhere.
-    command = [sys.executable, "-m", "mypy", "--config-file=", "--strict", "--follow-imports=silent", "--no-error-summary"]
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--config-file=",
+        "--strict",
+        "--follow-imports=silent",
+        "--no-error-summary",
+    ]
     files = [str(path) for path in ACCEPTED + REFUSED]
     done = subprocess.run(
         [*command, "--output=json", "--scripts-are-modules", "--cache-dir=.mypy_cache/programs", *files],

@@ -114,9 +114,7 @@ HUMAN = {"actor": "human"}
         ),
     ],
 )
-def test_a_transition_may_be_for_people_only(
-    own: list[sc.Transition], root: list[sc.Transition], expected: list[str]
-):
+def test_a_transition_may_be_for_people_only(own: list[sc.Transition], root: list[sc.Transition], expected: list[str]):
     machine, snapshot = rooms(*own, root=tuple(root))
     assert types(il.candidates(machine, snapshot, ANYTHING)) == expected
 

@@ -303,7 +303,9 @@ def test_deep_payloads_are_refused_and_not_kept():
 
 def test_the_models_own_words_are_kept_and_not_judged():
     owed, request = asked(support_machine())
-    attempt = il.judge(support_machine(), owed.snapshot, request, Choice({"type": "No"}, reason="I \ud800 felt like it"))
+    attempt = il.judge(
+        support_machine(), owed.snapshot, request, Choice({"type": "No"}, reason="I \ud800 felt like it")
+    )
     assert isinstance(attempt, DecisionAttempt)
     assert attempt.model_reason == "I ? felt like it"
 

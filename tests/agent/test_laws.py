@@ -11,7 +11,9 @@ from interlock.agent import Choice, DecisionAttempt
 from interlock.errors import NoLegalEventsError
 from tests.agent.machines import SUPPORT_EVENTS, Case, started, support, support_machine
 
-scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["\ud800", "a" * 10_000])
+scalars = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["\ud800", "a" * 10_000])
+)
 anything = st.recursive(
     scalars | st.binary() | st.builds(object),
     lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.integers(), inner) | st.sets(st.integers()),
@@ -25,9 +27,7 @@ near = st.one_of(
     st.builds(lambda text: {"type": "note.add", "text": text}, st.text() | anything),
     st.builds(lambda name: {"type": name}, names),
 )
-cases = st.builds(
-    Case, amount=st.integers(0, 200), notes=st.lists(st.text(max_size=3), max_size=2).map(tuple)
-)
+cases = st.builds(Case, amount=st.integers(0, 200), notes=st.lists(st.text(max_size=3), max_size=2).map(tuple))
 allowed = st.none() | st.lists(st.sampled_from(["*", "note.*", "Refuse", "Partial", "Approve"]), min_size=1)
 
 
@@ -66,9 +66,7 @@ def judged_json(event: il.Event) -> str:
 
 
 @given(cases, allowed)
-def test_what_is_offered_without_fields_can_be_taken_and_what_is_withheld_cannot(
-    case: Case, allowed: list[str] | None
-):
+def test_what_is_offered_without_fields_can_be_taken_and_what_is_withheld_cannot(case: Case, allowed: list[str] | None):
     decide = support.decide() if allowed is None else support.decide(allowed_events=allowed)
     machine = support_machine(decide, case)
     snapshot = started(machine)

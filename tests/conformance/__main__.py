@@ -1,6 +1,6 @@
 """``python -m tests.conformance PATH...``: replay files or folders of cases and count what passes.
 
-Without a path the repository's own corpus is run. The first differences are printed, then, last, ``N passed, M failed``.
+Without a path the repository's own corpus is run. The first differences are printed, and last ``N passed, M failed``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the suite; returns the exit status: 0 if every case passed, 1 if not."""
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
     parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files or folders of cases (JSON)")
-    parser.add_argument("--show", type=int, default=SHOWN, metavar="N", help="how many differences to print (%(default)s)")
+    parser.add_argument(
+        "--show", type=int, default=SHOWN, metavar="N", help="how many differences to print (%(default)s)"
+    )
     options = parser.parse_args(arguments)
 
     passed = failed = shown = 0

@@ -108,7 +108,11 @@ class Parts:
         siblings = [child for child in parent.children if child.kind in ("compound", "parallel", "atomic")]
         target: Any
         if parent.kind == "parallel":
-            target = [self._inside(region) for region in siblings] if self._random.chance(0.6) else self._inside(self._random.one(siblings))
+            target = (
+                [self._inside(region) for region in siblings]
+                if self._random.chance(0.6)
+                else self._inside(self._random.one(siblings))
+            )
         else:
             target = self._inside(self._random.one(siblings))
         return {"history": self._random.one(("shallow", "deep")), "target": target}
@@ -205,7 +209,9 @@ class Parts:
 
     def _operation(self, slot: str) -> Json:
         if self._uses_now("raise", 0.1 if slot == "transition" else 0.2):
-            event = self._random.one(self._chart.alphabet) if self._random.chance(0.15) else self._random.one(("R1", "R2"))
+            event = (
+                self._random.one(self._chart.alphabet) if self._random.chance(0.15) else self._random.one(("R1", "R2"))
+            )
             return {"op": "raise", "event": event}
         if self._uses_now("late", 0.25):
             return self._late()
@@ -228,7 +234,11 @@ class Parts:
         if self._random.chance(0.3):
             return {"op": "cancel", "id": self._random.one(_SENT_LATE)}
         event = self._random.one(("R1", self._random.one(self._chart.alphabet)))
-        operation: Json = {"op": "raise", "event": event, "delay": self._random.one((0, 5, 15, {"add": [{"ctx": "n"}, 100]}))}
+        operation: Json = {
+            "op": "raise",
+            "event": event,
+            "delay": self._random.one((0, 5, 15, {"add": [{"ctx": "n"}, 100]})),
+        }
         if self._random.chance(0.7):
             operation["id"] = self._random.one(_SENT_LATE)
             self.timers.append("id:" + operation["id"])

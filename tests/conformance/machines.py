@@ -14,10 +14,31 @@ Form = Literal["handlers", "static"]
 # Roots carry more than other nodes do; everything else in a node must be one of these words.
 _ROOT_WORDS = frozenset(("context", "delays", "trace", "input"))
 _NODE_WORDS = frozenset(
-    "id type initial states tags entry exit on always after timeout onTimeout onDone onError invoke output history target choice meta".split()
+    [
+        "id",
+        "type",
+        "initial",
+        "states",
+        "tags",
+        "entry",
+        "exit",
+        "on",
+        "always",
+        "after",
+        "timeout",
+        "onTimeout",
+        "onDone",
+        "onError",
+        "invoke",
+        "output",
+        "history",
+        "target",
+        "choice",
+        "meta",
+    ]
 )
-_TRANSITION_WORDS = frozenset("target guard do reenter input".split())
-_INVOKE_WORDS = frozenset("src id input onDone onError timeout onTimeout".split())
+_TRANSITION_WORDS = frozenset(["target", "guard", "do", "reenter", "input"])
+_INVOKE_WORDS = frozenset(["src", "id", "input", "onDone", "onError", "timeout", "onTimeout"])
 
 
 def build(description: Description, form: Form = "handlers") -> Any:
@@ -56,7 +77,7 @@ class _Builder:
             context=self._context(),
             delays={name: self._delay(given) for name, given in root.get("delays", {}).items()},
             # Children are inert: the steps alone report their completion, so any stand-in will do.
-            sources={name: None for name in sorted(set(_sources(root)))},
+            sources=dict.fromkeys(sorted(set(_sources(root)))),
             **options,
         )
 
@@ -158,7 +179,11 @@ class _Builder:
             options["input"] = self._expression(given["input"])
         if "timeout" in given:
             options["timeout"] = given["timeout"]
-        for word, name, natural in (("onDone", "on_done", 2), ("onError", "on_error", 2), ("onTimeout", "on_timeout", 1)):
+        for word, name, natural in (
+            ("onDone", "on_done", 2),
+            ("onError", "on_error", 2),
+            ("onTimeout", "on_timeout", 1),
+        ):
             if word in given:
                 options[name] = self._candidates(given[word], natural=natural)
         return sc.invoke(given["src"], **options)

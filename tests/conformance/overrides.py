@@ -46,7 +46,9 @@ class Expectation:
             expected.pop("children", None)
             expected.pop("timers", None)
             if "persisted" in expected:
-                expected["persisted"] = {k: v for k, v in expected["persisted"].items() if k not in ("children", "timers")}
+                expected["persisted"] = {
+                    k: v for k, v in expected["persisted"].items() if k not in ("children", "timers")
+                }
         expected["actions"] = actions
         if not actions:
             del expected["actions"]

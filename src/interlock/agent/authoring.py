@@ -249,7 +249,7 @@ class Agent(Generic[P, C, I, O]):
         *,
         states: Mapping[str, State] | None = None,
         initial: str | tuple[str, object] | None = None,
-        context: C | Callable[[I], C] | Callable[[], C] | None = None,
+        context: C | Callable[[I], C] | None = None,
         kind: Literal["parallel"] | None = None,
         sources: Mapping[str, object] | None = None,
         delays: Mapping[str, Delay | Callable[[C], float]] | None = None,

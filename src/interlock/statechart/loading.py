@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from interlock.errors import ErrorInfo, NotJsonError, SnapshotError, did_you_mean
 from interlock.statechart.context import FieldError
 from interlock.statechart.frozen import FrozenDict, freeze
-from interlock.statechart.kinds import CHOICE, COMPOUND, HISTORY, PARALLEL
+from interlock.statechart.kinds import COMPOUND, HISTORY, PARALLEL
 from interlock.statechart.owing import NO_RECORDS, Child, Timer
 from interlock.statechart.saving import FORMAT
 from interlock.statechart.snapshot import Rest, Snapshot, snapshot_of
@@ -143,8 +143,6 @@ class _Loader:
         for leaf in leaves:
             if leaf.kind in (COMPOUND, PARALLEL, HISTORY):
                 raise self.bad("states", f"{leaf.id!r} is no state without children")
-            if leaf.kind == CHOICE:
-                raise self.bad("states", f"{leaf.id!r} is a choice state; no machine rests there")
         ordered = tuple(sorted(set(leaves), key=lambda node: node.index))
         if len(ordered) != len(leaves):
             raise self.bad("states", "a state is listed twice")

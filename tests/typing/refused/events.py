@@ -35,10 +35,6 @@ def on_bool(game: Game, ask: Ask) -> bool:
     return game.left > 0
 
 
-class Robot(il.Event, actor="robot"):  # E: "robot"
-    pass
-
-
 agent.on(Aks, "a")  # E: "Aks"
 agent.on(Ask, lambda game, ask: agent.stay(left=len(ask.questoin)))  # E: "questoin"
 agent.on(Ask, on_guess)  # E:
