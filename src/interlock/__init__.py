@@ -14,8 +14,8 @@ if TYPE_CHECKING:
         ExecutorInfo,
         Executors,
         Usage,
+        mapping,
         parse_event,
-        resolve_decision,
         setup_agent,
     )
     from interlock.errors import (
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         InputError,
         InterlockError,
         InvalidMoveError,
+        MissingExtraError,
         MissingTimeError,
         ModelCallLimitError,
         NoLegalEventsError,
@@ -37,8 +38,20 @@ if TYPE_CHECKING:
         ScriptExhaustedError,
         SnapshotError,
         StepError,
+        UncertainChoiceError,
     )
-    from interlock.run import Clock, Done, Failed, Idle, Result, RunUsage, SystemClock, run_agent, run_agent_sync
+    from interlock.run import (
+        Clock,
+        Done,
+        Failed,
+        Idle,
+        Result,
+        RunUsage,
+        SystemClock,
+        resolve_decision,
+        run_agent,
+        run_agent_sync,
+    )
     from interlock.statechart import FrozenDict, Machine, Move, Snapshot
     from interlock.testing import FakeClock, ScriptedExecutors
 
@@ -71,6 +84,7 @@ __all__ = [
     "InterlockError",
     "InvalidMoveError",
     "Machine",
+    "MissingExtraError",
     "MissingTimeError",
     "ModelCallLimitError",
     "Move",
@@ -84,8 +98,10 @@ __all__ = [
     "SnapshotError",
     "StepError",
     "SystemClock",
+    "UncertainChoiceError",
     "Usage",
     "__version__",
+    "mapping",
     "parse_event",
     "resolve_decision",
     "run_agent",

@@ -118,12 +118,14 @@ class Case(BaseModel, frozen=True):
     wanted: tuple[str, ...] = ()
 
 
+ORDINARY = Case()
+
 SUPPORT_EVENTS = [Approve, Refuse, Partial, Escalate, Add, Clear]
 
 support = il.setup_agent(context=Case, events=SUPPORT_EVENTS)
 
 
-def support_machine(decide: sc.Invoke | None = None, context: Case = Case()) -> sc.Machine[Case, None, object]:
+def support_machine(decide: sc.Invoke | None = None, context: Case = ORDINARY) -> sc.Machine[Case, None, object]:
     """A state that handles every event, some of them under conditions, with the decision under test."""
     return support.machine(
         "support",

@@ -1,6 +1,6 @@
 """Calls: what a function is given, and what its answer is by its annotation."""
 
-import datetime
+import datetime as dt
 from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ from interlock.errors import CallResultError
 
 class Hit(BaseModel):
     url: str
-    seen: datetime.date
+    seen: dt.date
 
 
 @dataclass
@@ -42,7 +42,7 @@ def spec(function: Any) -> CallSpec:
     return CallSpec(function=function, name="f")
 
 
-DAY = datetime.date(2026, 1, 2)
+DAY = dt.date(2026, 1, 2)
 
 
 @pytest.mark.parametrize(

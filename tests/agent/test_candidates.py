@@ -7,6 +7,7 @@ import interlock.statechart as sc
 from interlock.agent.legality import offer
 from interlock.errors import HandlerError, InvalidMoveError
 from tests.agent.machines import (
+    ORDINARY,
     SUPPORT_EVENTS,
     Add,
     Approve,
@@ -25,7 +26,7 @@ from tests.agent.machines import (
 )
 
 
-def offered(*, context: Case = Case(), **fields: object) -> list[str]:
+def offered(*, context: Case = ORDINARY, **fields: object) -> list[str]:
     machine = support_machine(support.decide(**fields), context)  # type: ignore[arg-type]
     snapshot = started(machine)
     spec = sc.owed(snapshot).invocations[0].logic

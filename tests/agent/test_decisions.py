@@ -139,7 +139,7 @@ def test_a_state_with_patterns_only_has_nothing_to_pick():
     machine = support.machine(
         "patterns", initial="a", states={"a": support.state(invoke=support.decide(), on=[support.on("*", "a")])}
     )
-    with pytest.raises(NoLegalEventsError, match="the active states handle: \\*"):
+    with pytest.raises(NoLegalEventsError, match=r"the active states handle: \*"):
         asked(machine)
 
 
@@ -287,7 +287,7 @@ def test_a_guard_that_raises_on_a_payload_is_named():
             )
         },
     )
-    with pytest.raises(HandlerError, match="event 'Partial'.*ZeroDivisionError"):
+    with pytest.raises(HandlerError, match=r"event 'Partial'.*ZeroDivisionError"):
         judged(machine, {"type": "Partial", "amount": 0})
 
 
@@ -319,7 +319,7 @@ def test_the_models_own_words_are_kept_and_not_judged():
     ],
 )
 def test_an_attempt_is_read_only_from_what_an_attempt_wrote(data: dict[str, object]):
-    with pytest.raises(ValueError, match="must be|not one of"):
+    with pytest.raises(ValueError, match=r"must be|not one of"):
         DecisionAttempt.from_json(data)
     with pytest.raises(KeyError):
         DecisionAttempt.from_json({})

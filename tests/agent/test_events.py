@@ -73,7 +73,7 @@ def test_a_field_may_be_called_something_else_in_json():
 
 def test_types_that_are_defined_later_are_checked_by_setup():
     class Late(Event):
-        inner: "Inner"  # noqa: UP037  # the point of this test
+        inner: "Inner"  # the point of this test
 
     class Inner(BaseModel):
         count: int

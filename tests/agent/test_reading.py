@@ -1,6 +1,6 @@
 """Untrusted data becomes an event of a declared class, or an error that says why not."""
 
-import datetime
+import datetime as dt
 
 import pytest
 
@@ -12,7 +12,7 @@ machine = support_machine()
 
 
 class Strict(il.Event, strict=True):
-    day: datetime.date
+    day: dt.date
     tags: tuple[str, ...]
 
 
@@ -33,7 +33,7 @@ def test_a_strict_class_reads_what_json_can_carry():
     agent = il.setup_agent(events=[Strict])
     strict = agent.machine("strict", initial="a", states={"a": agent.state()})
     given = {"type": "Strict", "day": "2026-01-02", "tags": ["a"]}
-    assert il.parse_event(strict, given) == Strict(day=datetime.date(2026, 1, 2), tags=("a",))
+    assert il.parse_event(strict, given) == Strict(day=dt.date(2026, 1, 2), tags=("a",))
 
 
 def test_whether_it_is_legal_now_is_another_question():

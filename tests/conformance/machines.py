@@ -67,7 +67,7 @@ class _Builder:
         root = self._description
         _check_words(root, _NODE_WORDS | _ROOT_WORDS, "root")
         kind = root.get("type")
-        if kind not in (None, "parallel"):
+        if kind not in (None, "atomic", "compound", "parallel"):
             raise UnknownWordError(f"root: unknown type {kind!r}")
         options = self._node_options(root, (), self._id)
         if kind == "parallel":
@@ -110,7 +110,7 @@ class _Builder:
             return sc.final(**options, **own_id)
         if kind == "parallel":
             return sc.parallel(**options, **own_id)
-        if kind is not None:
+        if kind not in (None, "atomic", "compound"):
             raise UnknownWordError(f"{'.'.join(path)}: unknown type {kind!r}")
         return sc.state(**options, **own_id)
 
@@ -130,7 +130,7 @@ class _Builder:
         if leave:
             options["exit"] = self._function(leave)
         if "on" in node:
-            options["on"] = {key: self._candidates(given, natural=2) for key, given in node["on"].items()}
+            options["on"] = {_descriptor(key): self._candidates(given, natural=2) for key, given in node["on"].items()}
         if "after" in node:
             options["after"] = {item["delay"]: self._candidates(item["to"], natural=1) for item in node["after"]}
         for word, name, natural in (
@@ -244,6 +244,11 @@ class _Builder:
         if self._static and not isinstance(given, Mapping):
             return given
         return _wide(lambda scope: value(given, scope), 1)
+
+
+def _descriptor(name: str) -> str:
+    """The original's own events are called ``xstate.error.communication`` and so on, ours ``@error.communication``."""
+    return "@" + name.removeprefix("xstate.") if name.startswith("xstate.") else name
 
 
 class _OnlyInput:

@@ -1,5 +1,6 @@
 """Machines that several tests run: a guessing game, and parallel work with a wait, a timer and a child machine."""
 
+from itertools import pairwise
 from typing import Any, Literal
 
 from pydantic import BaseModel
@@ -122,15 +123,20 @@ def work(functions: dict[str, Any], *, parallel: bool = False) -> il.Machine[Any
 
     def step(name: str, after: str) -> sc.State:
         return sc.state(
-            invoke=sc.invoke(name, id=name, on_done=sc.on("", lambda c, out, name=name: sc.goto(after).set({name: out}), to=[after]))
+            invoke=sc.invoke(
+                name, id=name, on_done=sc.on("", lambda c, out, name=name: sc.goto(after).set({name: out}), to=[after])
+            )
         )
 
     context = dict.fromkeys(functions)
     if parallel:
         regions = {
-            name: sc.state(initial="busy", states={"busy": step(name, "over"), "over": sc.final()}) for name in functions
+            name: sc.state(initial="busy", states={"busy": step(name, "over"), "over": sc.final()})
+            for name in functions
         }
         return sc.machine("work", context=context, sources=functions, kind="parallel", states=regions, output=dict)
     names = [*functions, "over"]
-    states = {name: step(name, after) for name, after in zip(names, names[1:], strict=False)}
-    return sc.machine("work", context=context, sources=functions, initial=names[0], states={**states, "over": sc.final()}, output=dict)
+    states = {name: step(name, after) for name, after in pairwise(names)}
+    return sc.machine(
+        "work", context=context, sources=functions, initial=names[0], states={**states, "over": sc.final()}, output=dict
+    )

@@ -24,9 +24,13 @@ async def test_a_decision_without_an_executor():
 
 async def test_a_decision_in_a_child_of_a_child_names_the_chain():
     inner = sc.machine("inner", sources={"game": game()}, initial="a", states={"a": sc.state(invoke=sc.invoke("game"))})
-    outer = sc.machine("outer", sources={"inner": inner}, initial="x", states={"x": sc.state(invoke=sc.invoke("inner"))})
+    outer = sc.machine(
+        "outer", sources={"inner": inner}, initial="x", states={"x": sc.state(invoke=sc.invoke("inner"))}
+    )
     error = await refused(outer)
-    assert "machine 'outer', state 'x' > child machine 'inner', state 'a' > child machine 'twenty-questions'" in str(error)
+    assert "machine 'outer', state 'x' > child machine 'inner', state 'a' > child machine 'twenty-questions'" in str(
+        error
+    )
 
 
 async def test_a_source_that_nobody_can_carry_out():
@@ -66,7 +70,9 @@ async def test_a_refused_input():
     class Order(il.Event):
         number: int
 
-    machine = sc.machine("m", input_type=Order, context=lambda order: {"n": order.number}, initial="a", states={"a": sc.state()})
+    machine = sc.machine(
+        "m", input_type=Order, context=lambda order: {"n": order.number}, initial="a", states={"a": sc.state()}
+    )
     with pytest.raises(il.InputError, match="number"):
         await il.run_agent(machine, input={"number": "many"})
     result = await il.run_agent(machine, input={"number": 7})

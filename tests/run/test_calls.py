@@ -6,8 +6,6 @@ import threading
 from contextvars import ContextVar
 from typing import Any
 
-import anyio
-import anyio.from_thread
 import pytest
 from pydantic import BaseModel
 
@@ -89,10 +87,10 @@ async def test_what_a_function_raises_goes_to_on_error():
 
 
 async def test_a_lambda_may_return_something_to_be_awaited():
-    async def load() -> int:
-        return 3
+    async def load(n: int) -> int:
+        return n
 
-    assert await out(calling(lambda: load())) == "3"
+    assert await out(calling(lambda: load(3))) == "3"
 
 
 async def test_an_unhandled_error_ends_the_run_with_the_exception_itself():

@@ -41,7 +41,11 @@ async def test_a_refused_choice_is_a_record_and_the_next_call_sees_it():
     assert [len(request.attempts) for request in scripted.requests] == [0, 1, 2]
     assert [attempt.failure for attempt in scripted.requests[2].attempts] == ["rejected-by-guard", "invalid-payload"]
     inputs = [i for i, _ in seen if i is not None]
-    assert [(i.record is not sc.UNSET, i.error is not sc.UNSET) for i in inputs] == [(True, False), (True, False), (True, True)]
+    assert [(i.record is not sc.UNSET, i.error is not sc.UNSET) for i in inputs] == [
+        (True, False),
+        (True, False),
+        (True, True),
+    ]
     assert [info.call_key.rpartition(".")[2] for info in scripted.infos] == ["0", "1", "2"]
     assert [info.attempt for info in scripted.infos] == [1, 2, 3]
 
@@ -56,7 +60,9 @@ async def test_exhausted_without_on_error_fails_the_run_with_all_attempts():
     assert isinstance(result.exception, il.DecisionExhaustedError)
     assert result.error.message.count("unknown-event") == 3
     assert result.snapshot is not None
-    again = await il.run_agent(game(on_error=None), executors=il.ScriptedExecutors(), snapshot=result.snapshot.to_json())
+    again = await il.run_agent(
+        game(on_error=None), executors=il.ScriptedExecutors(), snapshot=result.snapshot.to_json()
+    )
     assert isinstance(again, il.Failed)
     assert again.cause == "decision-exhausted"
 
@@ -158,7 +164,9 @@ async def test_the_call_over_the_budget_is_not_made():
 
 async def test_tokens_are_summed_over_the_calls_that_report_them():
     usage = il.Usage(input_tokens=3, output_tokens=1)
-    scripted = il.ScriptedExecutors(decisions=[il.Choice({"type": "Fly"}, usage=usage), il.Choice(Guess(guess="x"), usage=usage)])
+    scripted = il.ScriptedExecutors(
+        decisions=[il.Choice({"type": "Fly"}, usage=usage), il.Choice(Guess(guess="x"), usage=usage)]
+    )
     result = await il.run_agent(game(), executors=scripted)
     assert result.usage == il.RunUsage(model_calls=2, input_tokens=6, output_tokens=2)
 
@@ -176,7 +184,9 @@ async def test_parallel_decisions_are_asked_in_order_and_run_together():
 
     delivered: list[Any] = []
     result = await il.run_agent(
-        deciding_pair(), executors=il.Executors(decide=decide), on_event=lambda c: c.input and delivered.append(c.input.event.type)
+        deciding_pair(),
+        executors=il.Executors(decide=decide),
+        on_event=lambda c: c.input and delivered.append(c.input.event.type),
     )
     assert isinstance(result, il.Done)
     assert order == delivered == ["Left", "Right"]
@@ -318,7 +328,12 @@ async def test_a_guard_that_raises_on_a_choice_fails_the_run_with_the_snapshot_b
         raise ValueError("x")
 
     machine = bid.machine(
-        "m", initial="a", states={"a": bid.state(invoke=bid.decide(prompt="?", on_error="b"), on=[bid.on(Bid, broken, to="b")]), "b": bid.final()}
+        "m",
+        initial="a",
+        states={
+            "a": bid.state(invoke=bid.decide(prompt="?", on_error="b"), on=[bid.on(Bid, broken, to="b")]),
+            "b": bid.final(),
+        },
     )
     result = await il.run_agent(machine, executors=il.ScriptedExecutors(decisions=[Bid(at=1)]))
     assert isinstance(result, il.Failed)

@@ -29,6 +29,23 @@ class Gate:
         await mine.wait()
 
 
+class Chain(Gate):
+    """Lets one go when the last has come, and each that goes lets the next one go: last come, first served."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.queue: list[anyio.Event] = []
+
+    async def __call__(self) -> None:
+        mine = anyio.Event()
+        self.queue.append(mine)
+        if len(self.queue) == self.size:
+            self.queue.pop().set()
+        await mine.wait()
+        if self.queue:
+            self.queue.pop().set()
+
+
 def machine(gate: Gate) -> il.Machine[Any, Any, Any]:
     """Regions that call, decide and wait, and a child machine with two more of them."""
     a = pair_agent
@@ -61,9 +78,9 @@ def machine(gate: Gate) -> il.Machine[Any, Any, Any]:
     )
 
 
-async def committed() -> list[str]:
+async def committed(kind: type[Gate]) -> list[str]:
     seen: list[str] = []
-    gate = Gate(4)
+    gate = kind(4)
 
     async def decide(request: il.DecisionRequest, info: il.ExecutorInfo) -> il.Choice:
         await gate()
@@ -82,8 +99,9 @@ async def committed() -> list[str]:
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_the_same_inputs_in_the_same_order(backend: str):
-    expected = anyio.run(committed, backend="asyncio")
+@pytest.mark.parametrize("kind", [Gate, Chain])
+def test_the_same_inputs_in_the_same_order(backend: str, kind: type[Gate]):
+    expected = anyio.run(committed, kind, backend="asyncio")
     assert len(expected) == 4 * 4  # answers, refused choices, choices, timers
     for _ in range(25):  # trio shuffles its tasks, each time anew
-        assert anyio.run(committed, backend=backend) == expected
+        assert anyio.run(committed, kind, backend=backend) == expected

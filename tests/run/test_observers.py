@@ -20,7 +20,10 @@ def talking() -> il.Machine[Any, Any, Any]:
         "m",
         initial="a",
         states={
-            "a": sc.state(entry=lambda c: sc.stay().emit(Shout(words="hello")), on={"GO": lambda c, e: sc.goto("b").emit("BYE").log("left", 1)}),
+            "a": sc.state(
+                entry=lambda c: sc.stay().emit(Shout(words="hello")),
+                on={"GO": lambda c, e: sc.goto("b").emit("BYE").log("left", 1)},
+            ),
             "b": sc.final(),
         },
     )
@@ -31,9 +34,18 @@ async def test_what_the_machine_emits_reaches_those_who_asked_for_it():
     await il.run_agent(
         talking(),
         event="GO",
-        on={Shout: lambda e: heard.append(("Shout", e)), "*": lambda e: heard.append(("*", e)), "BYE": lambda e: heard.append(("BYE", e))},
+        on={
+            Shout: lambda e: heard.append(("Shout", e)),
+            "*": lambda e: heard.append(("*", e)),
+            "BYE": lambda e: heard.append(("BYE", e)),
+        },
     )
-    assert [(key, event.type) for key, event in heard] == [("Shout", "Shout"), ("*", "Shout"), ("BYE", "BYE"), ("*", "BYE")]
+    assert [(key, event.type) for key, event in heard] == [
+        ("Shout", "Shout"),
+        ("*", "Shout"),
+        ("BYE", "BYE"),
+        ("*", "BYE"),
+    ]
     assert heard[0][1] == Shout(words="hello")
 
 

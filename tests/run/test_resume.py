@@ -49,7 +49,9 @@ def test_another_process_goes_on_from_the_saved_text():
 
 @pytest.mark.parametrize("form", ["snapshot", "dict", "text", "bytes", "another machine object"])
 async def test_every_form_of_a_snapshot_will_do(form: str):
-    snapshot = waiting_in_loop(await il.run_agent(game(), executors=il.ScriptedExecutors(decisions=[{"type": "Ask", "question": "q"}])))
+    snapshot = waiting_in_loop(
+        await il.run_agent(game(), executors=il.ScriptedExecutors(decisions=[{"type": "Ask", "question": "q"}]))
+    )
     machine = game()
     given: Any = {
         "snapshot": machine.load(snapshot.dump()),
@@ -79,7 +81,12 @@ async def test_an_event_that_nothing_waits_for_is_reported_and_changes_nothing()
 
 @pytest.mark.parametrize(
     ("event", "named"),
-    [("Rply", "Did you mean 'Reply'?"), ({"type": "Reply", "answer": "perhaps"}, "answer"), ({"answer": "yes"}, "type"), ("@done.state.x", "@done")],
+    [
+        ("Rply", "Did you mean 'Reply'?"),
+        ({"type": "Reply", "answer": "perhaps"}, "answer"),
+        ({"answer": "yes"}, "type"),
+        ("@done.state.x", "@done"),
+    ],
 )
 async def test_an_event_that_the_machine_does_not_declare_is_refused_before_anything_runs(event: Any, named: str):
     scripted = il.ScriptedExecutors()
@@ -91,7 +98,9 @@ async def test_an_event_that_the_machine_does_not_declare_is_refused_before_anyt
 async def test_a_done_snapshot_stays_done_and_reports_the_event():
     done = await il.run_agent(game(), executors=il.ScriptedExecutors(decisions=[Guess(guess="x")]))
     assert isinstance(done, il.Done)
-    again = await il.run_agent(game(), executors=il.ScriptedExecutors(), snapshot=done.snapshot.dump(), event=Reply(answer="yes"))
+    again = await il.run_agent(
+        game(), executors=il.ScriptedExecutors(), snapshot=done.snapshot.dump(), event=Reply(answer="yes")
+    )
     assert isinstance(again, il.Done)
     assert again.output == Verdict(guess="x")
     assert again.ignored == Reply(answer="yes")
@@ -128,7 +137,12 @@ async def test_call_keys_are_the_same_on_resume():
 
 async def test_a_step_that_fails_keeps_the_last_good_snapshot_and_repaired_code_goes_on():
     def machine(handler: Any) -> il.Machine[Any, Any, Any]:
-        return sc.machine("m", version="1", initial="a", states={"a": sc.state(on={"GO": sc.on("GO", handler, to="b")}), "b": sc.state()})
+        return sc.machine(
+            "m",
+            version="1",
+            initial="a",
+            states={"a": sc.state(on={"GO": sc.on("GO", handler, to="b")}), "b": sc.state()},
+        )
 
     def broken(c: Any, e: Any) -> Any:
         raise ValueError("x")

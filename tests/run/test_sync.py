@@ -118,6 +118,7 @@ def test_an_interrupt_ends_the_run(notebook: bool):
     """)
     done = subprocess.run(
         [sys.executable, "-c", program, str(notebook)],
+        check=True,
         stdout=subprocess.PIPE,
         text=True,
         timeout=60,

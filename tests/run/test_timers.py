@@ -3,6 +3,7 @@
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 import interlock as il
@@ -73,42 +74,42 @@ async def test_overdue_timers_fire_in_the_order_in_which_they_were_due():
     clock.advance(3600)
     fired: list[Any] = []
     await il.run_agent(
-        machine, clock=clock, snapshot=idle.snapshot.dump(), on_event=lambda c: fired.append(c.input.timer.partition("#")[0])  # type: ignore[union-attr]
+        machine,
+        clock=clock,
+        snapshot=idle.snapshot.dump(),
+        on_event=lambda c: fired.append(c.input.timer.partition("#")[0]),  # type: ignore[union-attr]
     )
     assert fired == ["after:10:m.b.on", "after:10:m.d.on", "after:20:m.c.on", "after:30:m.a.on"]
 
 
-async def test_what_had_run_out_before_an_answer_came_goes_first_and_no_other():
+@pytest.mark.parametrize(("seconds", "value"), [(29, "answered"), (30, "late"), (31, "late")])
+async def test_what_had_run_out_before_an_answer_came_goes_first_and_no_other(seconds: float, value: str):
     clock = il.FakeClock()
+    results: list[Any] = []
 
-    async def slow(seconds: float) -> None:
+    async def slow() -> None:
         await clock.sleep_until(seconds)
 
-    def machine(seconds: float) -> il.Machine[Any, Any, Any]:
-        return sc.machine(
-            "m",
-            sources={"slow": slow},
-            initial="a",
-            states={
-                "a": sc.state(invoke=sc.invoke("slow", input=(seconds,)[0], on_done="answered"), timeout=30, on_timeout="late"),
-                "answered": sc.state(),
-                "late": sc.state(),
-            },
-        )
+    machine = sc.machine(
+        "m",
+        sources={"slow": slow},
+        initial="a",
+        states={
+            "a": sc.state(invoke=sc.invoke("slow", on_done="answered"), timeout=30, on_timeout="late"),
+            "answered": sc.state(),
+            "late": sc.state(),
+        },
+    )
 
-    for seconds, value in [(29, "answered"), (31, "late")]:
-        clock = il.FakeClock()
-        results: list[Any] = []
+    async def run() -> None:
+        results.append(await il.run_agent(machine, clock=clock))
 
-        async def run(seconds: float = seconds, results: list[Any] = results) -> None:
-            results.append(await il.run_agent(machine(seconds), clock=clock))
-
-        async with anyio.create_task_group() as group:
-            group.start_soon(run)
-            while await clock.next_sleeper() != min(seconds, 30):
-                await anyio.lowlevel.checkpoint()
-            clock.advance(min(seconds, 30))
-        assert results[0].snapshot.value == value
+    async with anyio.create_task_group() as group:
+        group.start_soon(run)
+        while await clock.next_sleeper() != min(seconds, 30):
+            await anyio.lowlevel.checkpoint()
+        clock.advance(min(seconds, 30))
+    assert results[0].snapshot.value == value
 
 
 async def test_a_machine_that_ticks_can_be_cancelled():

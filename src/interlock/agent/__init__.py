@@ -20,7 +20,6 @@ from interlock.agent.events import Event
 from interlock.agent.legality import candidates
 from interlock.agent.reading import parse_event
 from interlock.agent.requests import DecisionAttempt, DecisionRequest
-from interlock.agent.resolve import resolve_decision
 from interlock.agent.setup import mapping, setup_agent
 
 __all__ = [
@@ -46,6 +45,5 @@ __all__ = [
     "moved_on",
     "parse_event",
     "renewed_request",
-    "resolve_decision",
     "setup_agent",
 ]

@@ -73,8 +73,7 @@ class DecideSpec:
     def __post_init__(self) -> None:
         try:
             Wording.model_validate({name: value for name, value in self.wording.items() if not callable(value)})
-            if not _is_function(self.allowed_events) and _entries(self.allowed_events) == ():
-                raise ValueError("allowed_events is empty; leave it out to allow everything that the machine accepts")
+            _refuse_nothing(self.declared)
         except (TypeError, ValueError) as error:
             raise DefinitionError(f"decide(...): {_reason(error)}", code="invalid-decision") from None
 
@@ -115,6 +114,11 @@ class DecideSpec:
 def _is_function(allowed: Allowed | Callable[..., Allowed] | None) -> TypeGuard[Callable[..., Allowed]]:
     # A class can be called as well; what is meant by it is the event.
     return callable(allowed) and not inspect.isclass(allowed)
+
+
+def _refuse_nothing(declared: tuple[Entry, ...] | None) -> None:
+    if declared == ():
+        raise ValueError("allowed_events is empty; leave it out to allow everything that the machine accepts")
 
 
 def _entries(allowed: object) -> tuple[Entry, ...] | None:

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Iterable
 from typing import ClassVar, Literal, TypeAlias, Unpack
 
@@ -103,12 +102,10 @@ def _check_names(event: type[Event]) -> None:
 
 def _declared_names(event: type[Event]) -> Iterable[str]:
     """Return the names that the class body annotates, and those of ours that it assigns."""
-    if sys.version_info >= (3, 14):
-        from annotationlib import Format, get_annotations  # noqa: PLC0415  # not there before
-
-        annotated = get_annotations(event, format=Format.STRING)
-    else:
+    try:
         annotated = inspect.get_annotations(event)
+    except NameError:  # From Python 3.14 on, where one of them names a type that comes later; pydantic still warns.
+        annotated = {}
     assigned = {name for name in ("type", "actor") if name in event.__dict__}
     return [*annotated, *sorted(assigned - annotated.keys())]
 

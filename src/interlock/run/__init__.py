@@ -4,6 +4,7 @@ from interlock.run.agent_run import run_agent, run_agent_sync
 from interlock.run.clock import Clock, SystemClock
 from interlock.run.driver import Driver, Timers
 from interlock.run.observers import Committed
+from interlock.run.resolve import resolve_decision
 from interlock.run.results import Cause, Done, Failed, Idle, Result
 from interlock.run.usage import RunUsage
 
@@ -19,6 +20,7 @@ __all__ = [
     "RunUsage",
     "SystemClock",
     "Timers",
+    "resolve_decision",
     "run_agent",
     "run_agent_sync",
 ]

@@ -41,6 +41,9 @@ C = TypeVar("C")
 
 Timers = Literal["wait", "return"]
 
+_QUIET = 2
+"""Turns of the event loop without anybody new, after which what is there is taken."""
+
 
 class Driver(Generic[C]):
     """Drives one machine until nothing is left that it could do. Used once: ``start`` or ``resume``, then ``run``.
@@ -73,6 +76,7 @@ class Driver(Generic[C]):
         self._wake = anyio.Event()
         self._unpublished: deque[tuple[Committed, Snapshot[C] | None, Sequence[Effect]]] = deque()
         self._index = 0
+        self._proposals = 0
         self._failed: deque[tuple[ErrorInfo, BaseException]] = deque(maxlen=16)
 
     # -- moving on: all of it synchronous, so that no cancellation can fall into the middle ----------------------------
@@ -95,7 +99,7 @@ class Driver(Generic[C]):
     def send(self, event: object) -> None:
         """Deliver an event from outside, after what was sent before and the timers that had run out by then."""
         self._inbox.append((event, self._clock.now()))
-        self._stir()
+        self._wake.set()
 
     def commit(self, given: Input) -> bool:
         """Take one step: the only place where a running system changes. Returns whether anything happened.
@@ -194,7 +198,7 @@ class Driver(Generic[C]):
         for identity, item in self._owed.items():
             work = self._works.get(identity)
             if work is None:
-                work = Work(item, self._machine_of(item), now=self._clock.now, wake=self._stir)
+                work = Work(item, self._machine_of(item), now=self._clock.now, wake=self._proposed)
                 self._works[identity] = work
                 group.start_soon(self._work, work)
                 await work.started()
@@ -205,7 +209,8 @@ class Driver(Generic[C]):
         INSIDE.set(True)
         await work.run(self._perform)
 
-    def _stir(self) -> None:
+    def _proposed(self) -> None:
+        self._proposals += 1
         self._wake.set()
 
     def _machine_of(self, item: OwedInvocation) -> Machine[Any, Any, Any]:
@@ -223,10 +228,12 @@ class Driver(Generic[C]):
         return not due
 
     async def _wait(self) -> None:
-        """Wait until a worker, a sender or a timer has something.
+        """Wait until a worker, a sender or a timer has something, and until all who come with it have come forward.
 
-        Always through the event, also where something is there already: it lets all who were ready at the same time
-        come forward, in whatever order the event loop runs them, before any is taken.
+        Event loops run what is ready at the same time in an order of their own, and trio in another one each time.
+        So where several work, nothing is taken before nobody new has come for two turns of the loop; then what is
+        there counts as ready together. That is a matter of turns, not of time: it costs microseconds, and real calls,
+        which take milliseconds, are taken as they come.
         """
         if not self._timers:
             await self._wake.wait()
@@ -235,6 +242,11 @@ class Driver(Generic[C]):
                 group.start_soon(self._sleep, self._timers[0].due)
                 await self._wake.wait()
                 group.cancel_scope.cancel()
+        quiet = 0 if len(self._works) > 1 else _QUIET
+        while quiet < _QUIET:
+            proposals = self._proposals
+            await anyio.lowlevel.checkpoint()
+            quiet = quiet + 1 if proposals == self._proposals else 0
         self._wake = anyio.Event()
 
     async def _sleep(self, due: float) -> None:

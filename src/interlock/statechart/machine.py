@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_json
 
 from interlock.errors import (
     DefinitionError,
@@ -210,7 +211,8 @@ class Machine(Generic[C, I, O]):
         kind = self.event_types.get(data["type"])
         if kind is None:
             return Event(freeze(dict(data)))
-        return kind.model_validate({name: value for name, value in data.items() if name != "type"})
+        fields = {name: value for name, value in data.items() if name != "type"}
+        return kind.model_validate_json(to_json(fields))  # as JSON, for strict classes
 
     def __repr__(self) -> str:
         return f"<machine {self.id!r}, version {self.version}, {len(self.table.nodes)} states>"

@@ -50,17 +50,13 @@ def run(working: Working, event: Any) -> None:
         if eventless and working.configuration.eventless:
             chosen = select_eventless(working, event)
             if chosen:
-                before = (working.configuration, working.context, working.children, working.timers)
+                before = _seen_by_guards(working)
                 working.timers_owned = False
                 microstep(working, chosen, event)
                 # Nothing but effects: asking again would give the same answer for ever. (A state that is left and
-                # entered again counts as unchanged too, as in XState.)
-                eventless = not (
-                    working.configuration is before[0]
-                    and working.context is before[1]
-                    and working.children is before[2]
-                    and working.timers is before[3]
-                )
+                # entered again counts as unchanged too, as in XState, unless that was recorded as history.)
+                after = _seen_by_guards(working)
+                eventless = any(now is not then for now, then in zip(after, before, strict=True))
                 continue
         if not working.queue:
             return
@@ -71,3 +67,15 @@ def run(working: Working, event: Any) -> None:
             microstep(working, chosen, event)
         else:
             working.budget.spend(working, event)
+
+
+def _seen_by_guards(working: Working) -> tuple[Any, ...]:
+    """Return what the answer of an eventless transition can depend on; each is replaced when it changes."""
+    return (
+        working.configuration,
+        working.context,
+        working.children,
+        working.timers,
+        working.inputs,
+        working.history,
+    )

@@ -210,8 +210,9 @@ def add_child(
 
 def stop(working: Working, child: Child) -> None:
     """Stop a child, and with it everything below it."""
-    if working.children.get(child.id) is child:
-        del working.own_children()[child.id]
+    if working.children.get(child.id) is not child:
+        return  # stopped before in this microstep, and its id may be another's by now
+    del working.own_children()[child.id]
     if working.machine.is_machine(child.src):
         if child.id in working.kids and working.kids[child.id].parent_key != child.key:
             return  # stopped before, and its id is another's by now

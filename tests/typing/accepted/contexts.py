@@ -1,3 +1,4 @@
+# fmt: off
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypedDict

@@ -1,3 +1,4 @@
+# fmt: off
 from typing_extensions import assert_type
 
 import interlock.agent as il

@@ -1,3 +1,4 @@
+# fmt: off
 from typing import Literal
 
 from pydantic import BaseModel

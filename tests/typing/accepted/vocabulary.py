@@ -1,3 +1,4 @@
+# fmt: off
 from datetime import timedelta
 
 from pydantic import BaseModel

@@ -1,3 +1,4 @@
+# fmt: off
 from pydantic import BaseModel
 
 import interlock.agent as il

@@ -4,8 +4,9 @@ import pytest
 
 import interlock.agent as il
 import interlock.statechart as sc
-from interlock.agent import Choice, DecisionRequest, ExecutorInfo, resolve_decision
+from interlock.agent import Choice, DecisionRequest, ExecutorInfo
 from interlock.errors import DecisionExhaustedError, ExecutorError, InputError
+from interlock.run import resolve_decision
 from tests.agent.machines import Case, Partial, Refuse, started, support_machine
 
 pytestmark = pytest.mark.anyio
