@@ -15,10 +15,18 @@ The tree, and who should catch what::
     |- DecisionExhaustedError          a model that chose nothing legal in all its tries: handle it with on_error
     |- NoLegalEventsError              a decision with nothing to pick, so no model was asked
     |- CallResultError                 a called function returned something else than it is annotated with
+    |- InvalidMessagesError            data that is no list of messages: what is wrong, with its place
+    |- TextError                       a model's answer to a text request that cannot be used
+    |  |- TruncatedError               it was cut off at the token limit
+    |  |- RefusedError                 the model, or a filter, will not answer
+    |  |- InvalidOutputError           it does not fit what was asked for
+    |  `- StepLimitError               the model still calls tools on its last turn
     |- BindError                       a run that cannot start: mend what it was given
     |- ExecutorError                   an executor that answered something else than its contract says
     |- ModelCallLimitError             a model call over the run's limit, which was not made
     |- MissingExtraError               an optional package that is not there: install the extra
+    |- ProviderError                   a model's provider that refused, failed or broke off: try again, or elsewhere
+    |- UnsupportedRequestError         a request that the model's provider has no form for; it was not sent
     |- UncertainChoiceError            a chooser that will not guess: give the machine a way out
     `- ScriptExhaustedError            a scripted executor that was asked more often than its script goes
 
@@ -45,16 +53,23 @@ __all__ = [
     "HandlerError",
     "InputError",
     "InterlockError",
+    "InvalidMessagesError",
     "InvalidMoveError",
+    "InvalidOutputError",
     "MissingExtraError",
     "MissingTimeError",
     "ModelCallLimitError",
     "NoLegalEventsError",
     "NotJsonError",
+    "RefusedError",
     "ScriptExhaustedError",
     "SnapshotError",
     "StepError",
+    "StepLimitError",
+    "TextError",
+    "TruncatedError",
     "UncertainChoiceError",
+    "UnsupportedRequestError",
     "did_you_mean",
 ]
 
@@ -136,7 +151,8 @@ class DefinitionError(InterlockError):
     ``invalid-target``, ``invalid-delay``, ``invalid-descriptor``, ``invalid-key``, ``invalid-state``,
     ``invalid-transition``, ``duplicate-id``, ``missing-initial``, ``unreachable-transition``, ``reserved-event``,
     ``reserved-name``, ``mutable-context``, ``invalid-context``, ``invalid-event-class``, ``duplicate-event``,
-    ``decide-allows-human-event``, ``invalid-decision``, ``invalid-call``.
+    ``decide-allows-human-event``, ``invalid-decision``, ``invalid-call``, ``invalid-request``, ``invalid-tool``,
+    ``unknown-tool``.
     """
 
     code = "invalid-definition"
@@ -290,6 +306,46 @@ class MissingExtraError(InterlockError):
         self.extra = extra
 
 
+class ProviderError(InterlockError):
+    """The provider of a model refused a call, failed, or could not be reached. It goes to the invocation that asked.
+
+    ``code`` is ``provider-error``, or ``incomplete-answer`` where an answer broke off before its end or is none.
+    ``status`` is the HTTP status, None where no answer came; ``retry_after`` is the provider's advice in seconds;
+    ``provider_request_id`` is what its support asks for; ``tries`` counts what was sent, the client's own retries
+    included. ``retryable`` says whether the same call may well succeed later. No message of it holds a key.
+    """
+
+    code = "provider-error"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        status: int | None = None,
+        retry_after: float | None = None,
+        provider_request_id: str | None = None,
+        tries: int = 1,
+        retryable: bool = False,
+    ) -> None:
+        super().__init__(message, code=code)
+        self.status = status
+        self.retry_after = retry_after
+        self.provider_request_id = provider_request_id
+        self.tries = tries
+        self.retryable = retryable
+
+
+class UnsupportedRequestError(InterlockError):
+    """A request that the model's provider has no form for, found out before anything was sent.
+
+    ``code`` is one of: ``unsupported-request``, ``too-many-tools``, ``no-model``, ``invalid-transcript``,
+    ``invalid-setting``.
+    """
+
+    code = "unsupported-request"
+
+
 class UncertainChoiceError(InterlockError):
     """A chooser that found no event it can stand for; it goes to the decision that asked, as any executor's error.
 
@@ -353,3 +409,58 @@ class CallResultError(InterlockError):
     """A called function returned something else than it is annotated with. It goes to the invocation's ``on_error``."""
 
     code = "invalid-call-result"
+
+
+class InvalidMessagesError(InterlockError):
+    """Data that is no list of messages. ``problems`` are pairs of a path (``[1].content[0].toolName``) and a reason."""
+
+    code = "invalid-messages"
+
+    def __init__(self, problems: Sequence[tuple[str, str]]) -> None:
+        listed = "; ".join(f"{path}: {reason}" for path, reason in problems[:5])
+        more = f"; and {len(problems) - 5} more" if len(problems) > 5 else ""
+        super().__init__(f"these are no messages: {listed}{more}")
+        self.problems = tuple(problems)
+
+
+class TextError(InterlockError):
+    """A model's answer to a text request that cannot be used; one of the classes below. It goes to ``on_error``.
+
+    ``request`` is the request's name, ``request_id`` names the invocation; ``partial_output`` is what the model did
+    say, its first 2000 characters: to be logged, never to be parsed.
+    """
+
+    code = "text-failed"
+
+    def __init__(
+        self, message: str, *, request: str | None, request_id: str | None = None, partial_output: str | None = None
+    ) -> None:
+        named = repr(request or request_id) + (f" ({request_id})" if request and request_id else "")
+        super().__init__(f"text request {named}: {message}")
+        self.request = request
+        self.request_id = request_id
+        self.partial_output = None if partial_output is None else partial_output[:2000]
+
+
+class TruncatedError(TextError):
+    """An answer cut off at the token limit before it was whole; raise ``max_output_tokens`` or ask for less."""
+
+    code = "truncated"
+
+
+class RefusedError(TextError):
+    """A model that refuses to answer, or a provider's filter that holds the answer back."""
+
+    code = "refused"
+
+
+class InvalidOutputError(TextError):
+    """A structured answer that is no JSON, or does not fit the type that was asked for."""
+
+    code = "invalid-output"
+
+
+class StepLimitError(TextError):
+    """A model that still calls tools on its last turn; raise ``max_steps``, or say in the prompt when to answer."""
+
+    code = "max-steps"

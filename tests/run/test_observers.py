@@ -79,6 +79,19 @@ async def test_what_is_logged_goes_to_logging(caplog: pytest.LogCaptureFixture):
     assert [record.getMessage() for record in caplog.records] == ["left 1"]
 
 
+async def test_what_is_sent_to_a_function_is_not_lost_without_a_word(caplog: pytest.LogCaptureFixture):
+    async def job() -> None: ...
+
+    machine = sc.machine(
+        "m",
+        sources={"job": job},
+        initial="a",
+        states={"a": sc.state(invoke=sc.invoke("job", id="j"), on={"GO": lambda c, e: sc.stay().send("j", "PING")})},
+    )
+    await il.run_agent(machine, event="GO")
+    assert ["'PING'" in record.getMessage() for record in caplog.records] == [True]
+
+
 async def test_an_observer_that_raises_is_reported_once_and_changes_nothing(caplog: pytest.LogCaptureFixture):
     async def late(*_: Any) -> None:
         raise RuntimeError("late")

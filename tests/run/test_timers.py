@@ -112,6 +112,38 @@ async def test_what_had_run_out_before_an_answer_came_goes_first_and_no_other(se
     assert results[0].snapshot.value == value
 
 
+async def test_all_that_is_overdue_and_the_event_come_before_any_work():
+    started: list[str] = []
+
+    async def job() -> None:
+        started.append("job")
+
+    def region(delay: float) -> sc.State:
+        return sc.state(initial="on", states={"on": sc.state(after={delay: "off"}), "off": sc.state()})
+
+    machine = sc.machine(
+        "m",
+        sources={"job": job},
+        initial="a",
+        states={
+            "a": sc.parallel(
+                states={"x": region(1), "y": region(2), "z": region(3), "w": sc.state(invoke=sc.invoke("job"))},
+                on={"OUT": "b"},
+            ),
+            "b": sc.state(),
+        },
+    )
+    snapshot, _ = sc.initial_transition(machine, at=0)
+    seen: list[Any] = []
+    result = await il.run_agent(
+        machine, snapshot=snapshot, event="OUT", clock=il.FakeClock(60), on_event=lambda c: seen.append(c.input)
+    )
+    assert isinstance(result, il.Idle)
+    assert result.snapshot.value == "b"
+    assert [given.timer is not None for given in seen] == [True, True, True, False]
+    assert started == []
+
+
 async def test_a_machine_that_ticks_can_be_cancelled():
     machine = sc.machine("m", initial="a", states={"a": sc.state(after={0: sc.to("a", reenter=True)})})
     ticks: list[Any] = []

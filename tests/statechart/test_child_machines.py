@@ -232,7 +232,7 @@ def test_an_error_in_a_child_names_the_child_and_changes_nothing() -> None:
     machine = parent(child(work=sc.state(on={"GO": bad})))
     snapshot, _ = start(machine)
     text = snapshot.to_json()
-    with pytest.raises(HandlerError, match="machine 'child', state 'work', event 'GO': .*raised ValueError: no"):
+    with pytest.raises(HandlerError, match=r"machine 'child', state 'work', event 'GO': .*raised ValueError: no"):
         sc.transition(machine, snapshot, "TELL")
     assert snapshot.to_json() == text
 

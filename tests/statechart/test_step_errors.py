@@ -166,9 +166,13 @@ def test_every_function_of_the_author_is_named_when_it_raises(slot: str, keyword
         states={"start": sc.state(on={"GO": "s"}), "s": state, "away": sc.state()},
     )
     snapshot, _ = sc.initial_transition(machine)
+
+    def go_and_away() -> None:
+        there, _ = sc.transition(machine, snapshot, "GO", at=0.0)
+        sc.transition(machine, there, "AWAY", at=0.0)
+
     with pytest.raises(HandlerError, match="division by zero") as caught:
-        snapshot, _ = sc.transition(machine, snapshot, "GO", at=0.0)
-        sc.transition(machine, snapshot, "AWAY", at=0.0)
+        go_and_away()
     assert caught.value.state == "s"
 
 

@@ -1,20 +1,35 @@
 """The whole contract with the outside: what a host hands in, and what its functions take and give back.
 
 An executor carries out one model call. It gets a request (plain data: what to ask) and an info (where the request
-stands in its run), and answers with a :class:`Choice`. It may be async or plain. Transport retries are its own
-business; whether the choice is legal is none: that is judged where the machine is.
+stands in its run), and answers with a :class:`Choice` or a :class:`TextResult`. It may be async or plain. Transport
+retries are its own business; whether a choice is legal, and what a tool answers, is none: that is judged and done
+where the machine is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from interlock.agent.events import Event
+from interlock.agent.messages import AgentMessage, ToolResultOutput
 from interlock.agent.requests import DecisionRequest
+from interlock.agent.text_requests import TextRequest
 
-__all__ = ["Choice", "DecideExecutor", "ExecutorInfo", "Executors", "Usage"]
+__all__ = [
+    "AbortScope",
+    "Choice",
+    "DecideExecutor",
+    "ExecutorInfo",
+    "Executors",
+    "FinishReason",
+    "StreamExecutor",
+    "TextExecutor",
+    "TextResult",
+    "ToolCall",
+    "Usage",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +56,46 @@ class Choice:
     raw: object = None
 
 
+FinishReason: TypeAlias = Literal["stop", "length", "tool-calls", "content-filter", "other"]
+"""Why a model stopped: it was done, cut off at its token limit, waits for tools, or was held back."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool that the model wants to be called. ``input`` is JSON, not trusted; ``id`` is what the answer goes to."""
+
+    id: str
+    name: str
+    input: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextResult:
+    """One model turn. With ``tool_calls`` it is not the last: they are run, and the model is asked again.
+
+    ``output`` is the text, or the JSON value where the request has an output schema (taken out of its envelope).
+    ``messages`` is what the turn adds to the transcript, for an executor with a loop of its own or with parts that this
+    library does not know; made from ``output`` and ``tool_calls``, if not given. ``reasoning`` goes to traces only.
+    """
+
+    output: object = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: Usage | None = None
+    finish_reason: FinishReason | None = None
+    reasoning: str | None = None
+    messages: tuple[AgentMessage, ...] = ()
+    raw: object = None
+
+
+class AbortScope(Protocol):
+    """Whether the call is still wanted. Async executors are cancelled; one in a thread may look here now and then."""
+
+    @property
+    def cancel_called(self) -> bool:
+        """Whether nobody waits for the answer any more."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutorInfo:
     """Where a request stands: ``call_key`` is the same for the same call before and after a crash, and for no other."""
@@ -49,14 +104,24 @@ class ExecutorInfo:
     request_id: str
     call_key: str
     attempt: int = 1
-    """1 for the first call of a request, 2 for the first retry."""
+    """1 for the first call of a request, 2 for the first retry of a decision or the second turn of a text."""
+    on_chunk: Callable[[str], Awaitable[None]] | None = None
+    """Shows a piece of text to whoever watches the run; a stream's own pieces are shown without it."""
+    call_tool: Callable[[str, object], Awaitable[ToolResultOutput]] | None = None
+    """``await call_tool(name, arguments)`` runs one of the request's tools, for an executor with a loop of its own."""
+    abort: AbortScope | None = None
 
 
 DecideExecutor: TypeAlias = Callable[[DecisionRequest, ExecutorInfo], Choice | Awaitable[Choice]]
+TextExecutor: TypeAlias = Callable[[TextRequest, ExecutorInfo], TextResult | Awaitable[TextResult]]
+StreamExecutor: TypeAlias = Callable[[TextRequest, ExecutorInfo], AsyncIterator[str | TextResult]]
+"""Yields pieces of text and, last, the whole :class:`TextResult`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Executors:
     """The model calls that a host can carry out; leave out what no machine of yours asks for."""
 
+    generate_text: TextExecutor | None = None
+    stream_text: StreamExecutor | None = None
     decide: DecideExecutor | None = None

@@ -158,7 +158,9 @@ class Driver(Generic[C]):
 
     def _take(self) -> None:
         """Commit all that is there now, without letting anybody come between."""
-        most = 1 + len(self._inbox) + len(self._works)  # but timers that renew themselves are not waited out here
+        now = self._clock.now()
+        # As much as is there at the beginning: a timer that renews itself is not waited out here.
+        most = len(self._inbox) + len(self._works) + sum(timer.due <= now for timer in self._timers)
         while most and self.failure is None and self._standing().status == "active" and self._take_one():
             most -= 1
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from interlock.errors import BindError
-from interlock.statechart import Effect, Emit, Input, Log, Snapshot
+from interlock.statechart import Effect, Emit, Input, Log, Send, Snapshot
 
 __all__ = ["Committed", "Observer", "Observers"]
 
@@ -60,6 +60,10 @@ class Observers:
                         await self._tell(self._on[key], effect.event)
             elif isinstance(effect, Log):
                 _machine_log.info("%s", " ".join(str(value) for value in effect.values))
+            elif isinstance(effect, Send) and effect.delay is None:
+                _log.warning(
+                    "event %r was sent to child %r, a function, which hears nothing", effect.event.type, effect.to
+                )
 
     async def _tell(self, observer: Observer, *values: object) -> None:
         try:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable
+from functools import partial
+
+import anyio
 
 from interlock.agent.contract import DecideExecutor, ExecutorInfo
 from interlock.agent.decisions import checked_choice, judge_choice
 from interlock.agent.events import Event, EventClass
 from interlock.agent.requests import DecisionRequest
 from interlock.errors import DecisionExhaustedError, InputError
+from interlock.run.functions import call
 
 __all__ = ["resolve_decision"]
 
@@ -27,7 +30,7 @@ async def resolve_decision(
 
     Arguments:
         request: what is asked; choices that are refused are added to its attempts for the next call.
-        decide: the executor, async or plain. What it raises is passed on; it is not an attempt.
+        decide: the executor, async or plain (called in a thread). What it raises is passed on; it is not an attempt.
         can_take: whether the event may be sent now (``snapshot.can``); anything goes, if not given.
         max_retries: how many more tries after the first; the request's own number, if not given.
         events: the classes of the offered events, for a request that has come as JSON and knows only their names.
@@ -46,13 +49,12 @@ async def resolve_decision(
     def refuse(event: Event) -> str | None:
         return None if can_take is None or can_take(event) else f"{event.type!r} with this payload is not allowed now"
 
+    thread = anyio.CapacityLimiter(1)
     retries = request.max_retries if max_retries is None else max_retries
     for _ in range(retries + 1):
         number = len(request.attempts) + 1
         info = ExecutorInfo(run_id=run_id, request_id=request.id, call_key=f"{request.id}.{number - 1}", attempt=number)
-        answer: object = decide(request, info)
-        if inspect.isawaitable(answer):
-            answer = await answer
+        answer = await call(partial(decide, request, info), entered=lambda: None, limiter=thread)
         judged = judge_choice(request, checked_choice(request, answer), classes, refuse)
         if isinstance(judged, Event):
             return judged

@@ -141,12 +141,17 @@ def state(
     entry: Function | Move | None = None,
     exit: Function | Move | None = None,  # noqa: A002  # the same
     output: Any = UNSET,
+    context: type[Any] | None = None,
     tags: str | Iterable[str] = (),
     meta: Mapping[str, Any] | None = None,
     id: str | None = None,
     description: str | None = None,
 ) -> State:
-    """Return a state. It is compound if it has ``states``, atomic otherwise; ``initial`` may be ``(key, input)``."""
+    """Return a state. It is compound if it has ``states``, atomic otherwise; ``initial`` may be ``(key, input)``.
+
+    ``context`` is a type narrower than the machine's: a step that would have the state active with any other context
+    is refused (``InvalidMoveError``, code ``invalid-context``).
+    """
     children = dict(states) if states else {}
     initial_key, initial_input = initial if isinstance(initial, tuple) else (initial, UNSET)
     return State(
@@ -166,6 +171,7 @@ def state(
         entry=entry,
         exit=exit,
         output=output,
+        context=context,
         tags=(tags,) if isinstance(tags, str) else tuple(tags),
         meta=dict(meta) if meta else {},
         description=description,

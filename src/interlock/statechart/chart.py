@@ -136,6 +136,7 @@ class Table:
         "given_version",
         "history_defaults",
         "id",
+        "narrowing",
         "nodes",
         "parallels",
         "root",
@@ -162,6 +163,7 @@ class Table:
         self.by_path: dict[str, Node] = {}
         self.delays: dict[str, Any] = {}
         self.history_defaults = False
+        self.narrowing = False
         self._confs: dict[tuple[Node, ...], Configuration] = {}
         self._routes: dict[Any, Route] = {}
         self.parallels = 0

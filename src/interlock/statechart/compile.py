@@ -20,10 +20,11 @@ from interlock.statechart.checks import (
     known_target,
     refused,
 )
-from interlock.statechart.context import ContextType
+from interlock.statechart.context import ContextType, TypeRefusedError
 from interlock.statechart.definition import Function, Invoke, State, WithAt
 from interlock.statechart.kinds import CHOICE, COMPOUND, FINAL, HISTORY, PARALLEL
 from interlock.statechart.moves import UNSET, Move
+from interlock.statechart.narrowing import Narrowing
 from interlock.statechart.nodes import Invocation, Node, NodeTimer
 
 __all__ = ["compile_table"]
@@ -148,14 +149,29 @@ class _Compiler:
             or definition.on_timeout
         ):
             self.check_more(node)
+        if definition.context is not None:
+            self.narrow(node)
         if definition.entry is not None:
             node.entry = _function_of(definition.entry)
         if definition.exit is not None:
             node.exit = _function_of(definition.exit)
         node.noisy_exit = bool(node.exit or node.timers or node.invocations or node.histories or kind == FINAL)
         node.noisy_entry = bool(
-            node.entry or node.timers or node.invocations or kind == FINAL or definition.initial_input is not UNSET
+            node.entry
+            or node.timers
+            or node.invocations
+            or kind == FINAL
+            or definition.initial_input is not UNSET
+            or node.narrow
         )
+
+    def narrow(self, node: Node) -> None:
+        """Find the narrower type that the context has while a state is active."""
+        try:
+            node.narrow = Narrowing(node.definition.context, self.table.context)
+        except TypeRefusedError as error:
+            raise refused(node, error.code, str(error)) from error
+        self.table.narrowing = True
 
     def check_initial(self, node: Node) -> None:
         """Find the state with which a compound state starts."""

@@ -113,13 +113,14 @@ def _done(working: Working, result: Any, node: Node, event: Any) -> None:
     root = working.table.root
     given = root.definition.output if root is not node or root.kind != FINAL else UNSET
     if given is UNSET:
-        working.output = None if result is UNSET or (root.kind == PARALLEL) else result
-    elif callable(given) or isinstance(given, WithAt):
-        finished = InternalEvent("@output", root.id, output=None if result is UNSET else result)
-        working.output = working.json(working.call(given, root, finished), "output", root, event)
+        output = None if result is UNSET or root.kind == PARALLEL else result
     else:
-        working.output = given
-    working.output = working.machine.checked_output(working.output, event)
+        if callable(given) or isinstance(given, WithAt):
+            given = working.call(
+                given, root, InternalEvent("@output", root.id, output=None if result is UNSET else result)
+            )
+        output = working.json(given, "output", root, event)
+    working.output = working.machine.checked_output(output, event)
 
 
 def finish(working: Working, event: Any) -> None:

@@ -113,7 +113,10 @@ class Invoke:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class State:
-    """A node of the chart, with everything that belongs to it."""
+    """A node of the chart, with everything that belongs to it.
+
+    ``context`` is a type narrower than the machine's own, which the context has while the state is active.
+    """
 
     kind: Kind = "atomic"
     id: str | None = None
@@ -131,6 +134,7 @@ class State:
     entry: Function | Move | None = None
     exit: Function | Move | None = None
     output: Any = UNSET
+    context: Any = None
     tags: tuple[str, ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
     description: str | None = None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlock.statechart.microstep import enter_root, microstep
 from interlock.statechart.selection import select, select_eventless
-from interlock.statechart.snapshot import FRESH
+from interlock.statechart.snapshot import FRESH, Draft
 from interlock.statechart.working import Trace, Working
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def begin(
 ) -> Working:
     """Start a machine with an input and let it come to rest."""
     context, event = machine.first_context(given)
-    working = Working(machine, machine.table.blank, context, FRESH, at, effects, budget, address, trace)
+    working = Working(machine, Draft(machine.table.blank, context, FRESH), at, effects, budget, address, trace)
     enter_root(working, event)
     run(working, event)
     return working

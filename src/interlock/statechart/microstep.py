@@ -16,6 +16,7 @@ from interlock.statechart.completion import entered_final, finish
 from interlock.statechart.definition import WithAt
 from interlock.statechart.kinds import FINAL, HISTORY
 from interlock.statechart.moves import UNSET, Move
+from interlock.statechart.narrowing import check_active, check_entered
 from interlock.statechart.nodes import Node
 from interlock.statechart.operations import apply, cancel, invoke, operate, schedule_own, stop
 from interlock.statechart.routing import (
@@ -192,6 +193,8 @@ def _carry_out(working: Working, steps: Sequence[tuple[Candidate, Move | None, R
             merged = {node for plan, _, _ in plans for node in plan.entries}
             entries = tuple(sorted(merged, key=lambda node: node.index))
         _enter(working, entries, {node for plan, _, _ in plans for node in plan.inputs}, event)
+    if working.table.narrowing:
+        check_active(working, event)
 
 
 def _moved(working: Working, plans: Sequence[tuple[Plan, Route, Node | None]]) -> Any:
@@ -282,6 +285,8 @@ def enter_root(working: Working, event: Any) -> None:
     entries, leaves, defaulted = complete(root, (root,), inclusive=True, recall=working.history.get)
     working.configuration = working.table.configuration(leaves)
     _enter(working, entries, set(defaulted), event)
+    if working.table.narrowing:
+        check_active(working, event)
     if working.status == "done":
         finish(working, event)
     if working.trace is not None:
@@ -298,6 +303,8 @@ def _enter(working: Working, entries: Sequence[Node], defaulted: set[Node], even
     for node in entries:
         if not node.noisy_entry:
             continue
+        if node.narrow is not None:
+            check_entered(working, node, event)
         for invocation in node.invocations:
             invoke(working, invocation, node, event)
             if visible is None:

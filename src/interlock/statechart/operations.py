@@ -214,8 +214,6 @@ def stop(working: Working, child: Child) -> None:
         return  # stopped before in this microstep, and its id may be another's by now
     del working.own_children()[child.id]
     if working.machine.is_machine(child.src):
-        if child.id in working.kids and working.kids[child.id].parent_key != child.key:
-            return  # stopped before, and its id is another's by now
         kid = working.disown(child.id)
         inner = kid.freeze() if kid is not None and kid.parent_key == child.key else child.snapshot
         if inner is not None:
@@ -230,9 +228,7 @@ def abandon(working: Working, child: Child, inner: Snapshot[Any], address: tuple
     for below in sorted(inner.rest.children.values(), key=lambda item: item.seq):
         if machine.is_machine(below.src):
             if below.snapshot is not None:
-                nested = Working(
-                    machine, inner.configuration, None, inner.rest, working.at, working.effects, working.budget, address
-                )
+                nested = Working(machine, inner, working.at, working.effects, working.budget, address)
                 abandon(nested, below, below.snapshot, (*address, below.key))
         else:
             working.effects.append(Stop(below.id, below.seq, address))

@@ -35,7 +35,7 @@ def selected(snapshot: Snapshot[Any], event: Any) -> tuple[Taken, ...]:
         return ()
     # No machine: nothing is started and nothing is sent by asking.
     asking: Any = _Asking(configuration.table)
-    working = Working(asking, configuration, snapshot.context, snapshot.rest, None, [], Budget())
+    working = Working(asking, snapshot, None, [], Budget())
     return tuple(
         Taken(candidate.node.id, candidate.definition, move, candidate.bare)
         for candidate, move in select(working, as_event(event))

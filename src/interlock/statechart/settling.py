@@ -47,7 +47,7 @@ def settle(
     if configuration.inert:
         return snapshot, ()
     effects: list[Effect] = []
-    root = Working(machine, configuration, snapshot.context, snapshot.rest, at, effects, Budget(), (), trace)
+    root = Working(machine, snapshot, at, effects, Budget(), (), trace)
     if chosen is None:
         chosen = select(root, event)
         if not chosen and not configuration.eventless:
@@ -68,7 +68,7 @@ def settle(
         tree = Tree(root, at, effects)
         tree.after(root)
         tree.deliver()
-    return _result(root, snapshot)
+    return _result(root)
 
 
 def deliver(
@@ -78,7 +78,7 @@ def deliver(
     if snapshot.configuration.inert:
         return snapshot, ()
     effects: list[Effect] = []
-    root = Working(machine, snapshot.configuration, snapshot.context, snapshot.rest, at, effects, Budget(), (), trace)
+    root = Working(machine, snapshot, at, effects, Budget(), (), trace)
     tree = Tree(root, at, effects)
     target = tree.find(given.address)
     if target is None:
@@ -86,7 +86,7 @@ def deliver(
     if given.timer is not None:
         tree.fire(target, given.timer)
         tree.deliver()
-        return _result(root, snapshot)
+        return _result(root)
     key = given.invocation
     if key is not None:
         child = current_child(target, key)
@@ -100,7 +100,7 @@ def deliver(
         tree.deliver()
     if key is not None and target.status == "active" and tree.find(given.address) is target:
         _report(tree, target, key, given)
-    return _result(root, snapshot)
+    return _result(root)
 
 
 def _report(tree: Tree, target: Working, key: str, given: Input) -> None:
@@ -118,13 +118,5 @@ def _report(tree: Tree, target: Working, key: str, given: Input) -> None:
     tree.deliver()
 
 
-def _result(root: Working, snapshot: Snapshot[Any]) -> Result:
-    if (
-        not root.effects
-        and not root.kids
-        and root.configuration is snapshot.configuration
-        and root.context is snapshot.context
-        and root.same_rest(snapshot.rest)
-    ):
-        return snapshot, ()
+def _result(root: Working) -> Result:
     return root.freeze(), tuple(root.effects)

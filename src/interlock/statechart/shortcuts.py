@@ -9,7 +9,8 @@ running every case both ways.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from interlock.statechart.chart import Configuration
 from interlock.statechart.errands import Errands, errands_of
@@ -35,6 +36,8 @@ def shortcut(configuration: Configuration, event_type: str) -> Configuration | S
         return _ignore
     if configuration.eventless or event_type[0] == "@":
         return _settle
+    if configuration.table.narrowing and any(node.narrow is not None for node in configuration.nodes):
+        return _settle  # what the context becomes must be looked at
     if configuration.single is None:
         return _by_regions if configuration.table.parallels == 1 else _settle
     candidates = candidates_on_path(configuration, event_type)
@@ -133,6 +136,10 @@ def _along(route: Route, configuration: Configuration) -> Configuration | Errand
 # -- the regions of the chart's only parallel state --------------------------------------------------------------------
 
 
+Asked: TypeAlias = "tuple[Candidate, Any, Any, Any, dict[Any, Node | None]]"
+"""A candidate of a leaf's region, its guard, handler or static move, and the leaf after each target met so far."""
+
+
 class _Region:
     """What a leaf's region is asked on an event type; ``asked`` is None where context and event do not suffice."""
 
@@ -140,38 +147,52 @@ class _Region:
 
     def __init__(self, candidates: tuple[Candidate, ...]) -> None:
         wide = any(candidate.handler_wide or candidate.guard_wide for candidate in candidates)
-        asked: list[tuple[Candidate, Any, Any, Move | None, dict[Any, Node | None]]] = [
+        asked: list[Asked] = [
             (candidate, candidate.guard, candidate.handler, candidate.static_move, {}) for candidate in candidates
         ]
         self.asked = None if wide else tuple(asked)
         self.constant = not candidates or candidates[0].plain or candidates[0].bare
 
 
-def _by_regions(  # noqa: C901  # the hot path: each call of a part of its own would cost as much as the part
-    machine: Any, snapshot: Any, event: Any, at: float | None
+def _by_regions(machine: Any, snapshot: Any, event: Any, at: float | None) -> Any:
+    """Take a step in which each leaf moves within its own region, and remember whom to ask from this configuration."""
+    configuration = snapshot.configuration
+    event_type = event.type
+    asks: list[tuple[int, Node, tuple[Asked, ...]]] = []
+    constant = True
+    for number, leaf in enumerate(configuration.leaves):
+        region = leaf.regions.get(event_type)
+        if region is None:
+            region = leaf.remember_region(event_type, _Region(leaf.region_candidates(event_type)))
+        if region.asked is None:
+            configuration.remember(event_type, _settle)
+            return _settle(machine, snapshot, event, at)
+        if region.asked:
+            asks.append((number, leaf, region.asked))
+            constant = constant and region.constant
+    step = partial(_ask_regions, asks, constant)
+    configuration.remember(event_type, step)
+    return step(machine, snapshot, event, at)
+
+
+def _ask_regions(  # noqa: C901  # the hot path: each call of a part of its own would cost as much as the part
+    asks: list[tuple[int, Node, tuple[Asked, ...]]],
+    constant: bool,  # noqa: FBT001  # bound once, by position
+    machine: Any,
+    snapshot: Any,
+    event: Any,
+    at: float | None,
 ) -> Any:
-    """Take a step in which each leaf moves within its own region; only leaves that move cost anything.
+    """Ask the regions that handle the event; only leaves that move cost anything.
 
     As soon as something is not quiet the general step takes over and asks again (at most twice, then, per handler).
     """
     configuration = snapshot.configuration
-    event_type = event.type
     context = snapshot.context
     leaves: list[Node] | None = None
     patch: Any = None
     answered = merged = False
-    constant = True
-    number = -1
-    for leaf in configuration.leaves:
-        number += 1
-        region = leaf.regions.get(event_type)
-        if region is None:
-            region = leaf.remember_region(event_type, _Region(leaf.region_candidates(event_type)))
-        asked = region.asked
-        if asked is None:
-            return settle(machine, snapshot, event, at, None, None)
-        if not region.constant:
-            constant = False
+    for number, leaf, asked in asks:
         for candidate, guard, handler, move, places in asked:
             try:
                 if guard is not None and not guard(context, event):
@@ -218,7 +239,7 @@ def _by_regions(  # noqa: C901  # the hot path: each call of a part of its own w
     elif after_all is configuration:
         return snapshot, ()
     elif constant:
-        configuration.moves[event_type] = after_all
+        configuration.moves[event.type] = after_all
     made: Any = Draft(after_all, context, snapshot.rest)
     made.__class__ = Snapshot
     return made, ()

@@ -103,17 +103,8 @@ class Tree:
             return kid
         if child.snapshot is None:
             return None
-        snapshot = child.snapshot
-        kid = Working(
-            parent.machine.sources[child.src],
-            snapshot.configuration,
-            snapshot.context,
-            snapshot.rest,
-            self.at,
-            self.effects,
-            self.budget,
-            (*parent.address, child.key),
-        )
+        address = (*parent.address, child.key)
+        kid = Working(parent.machine.sources[child.src], child.snapshot, self.at, self.effects, self.budget, address)
         parent.adopt(child, kid)
         return kid
 

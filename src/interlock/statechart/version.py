@@ -70,6 +70,8 @@ def _node(node: Node) -> list[Any]:
     )
     if definition.output is not UNSET:
         found.append("output")
+    if definition.context is not None:
+        found.append(["context", definition.context.__name__])
     return found
 
 

@@ -23,12 +23,11 @@ from interlock.statechart.frozen import freeze
 from interlock.statechart.matching import At
 from interlock.statechart.moves import Move
 from interlock.statechart.owing import Child, Timer
-from interlock.statechart.snapshot import Rest, Snapshot, Status, input_of, snapshot_of
+from interlock.statechart.snapshot import Draft, Rest, Snapshot, Status, input_of, snapshot_of
 
 if TYPE_CHECKING:
     from interlock.statechart.budget import Budget
     from interlock.statechart.candidates import Candidate
-    from interlock.statechart.chart import Configuration
     from interlock.statechart.machine import Machine
     from interlock.statechart.nodes import Node
 
@@ -63,6 +62,7 @@ class Working:
         "queue",
         "results",
         "seq",
+        "start",
         "started",
         "status",
         "table",
@@ -74,9 +74,7 @@ class Working:
     def __init__(
         self,
         machine: Machine[Any, Any, Any],
-        configuration: Configuration,
-        context: Any,
-        rest: Rest,
+        start: Draft,
         at: float | None,
         effects: list[Effect],
         budget: Budget,
@@ -85,8 +83,10 @@ class Working:
     ) -> None:
         self.machine = machine
         self.table = machine.table
-        self.configuration = configuration
-        self.context = context
+        rest = start.rest
+        self.start = start
+        self.configuration = start.configuration
+        self.context = start.context
         self.status: Status = rest.status
         self.seq = rest.seq
         self.children: Mapping[str, Child] = rest.children
@@ -120,10 +120,15 @@ class Working:
             self.kids = {key: value for key, value in self.kids.items() if key != child_id}
         return kid
 
-    def same_rest(self, rest: Rest) -> bool:
-        """Whether nothing but configuration and context can have changed since ``rest``."""
+    def unchanged(self) -> bool:
+        """Whether nothing has happened to this machine itself in this step."""
+        start = self.start
+        rest = start.rest
         return (
-            self.children is rest.children
+            start.__class__ is Snapshot
+            and self.configuration is start.configuration
+            and self.context is start.context
+            and self.children is rest.children
             and self.timers is rest.timers
             and self.history is rest.history
             and self.inputs is rest.inputs
@@ -138,9 +143,13 @@ class Working:
         for key, kid in self.kids.items():
             child = children.get(key)
             if child is not None and kid.parent_key == child.key:
-                if children is self.children:
-                    children = dict(children)
-                cast("dict[str, Child]", children)[key] = child.with_(snapshot=kid.freeze())
+                inner = kid.freeze()
+                if inner is not child.snapshot:
+                    if children is self.children:
+                        children = dict(children)
+                    cast("dict[str, Child]", children)[key] = child.with_(snapshot=inner)
+        if children is self.start.rest.children and self.unchanged():
+            return cast("Snapshot[Any]", self.start)
         return snapshot_of(
             self.configuration,
             self.context,

@@ -1,0 +1,121 @@
+"""A request for text, as plain data: what an executor is given, and the messages that it sends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias, cast, get_args
+
+from interlock.agent.messages import AgentMessage, system_message, user_message
+from interlock.agent.messages_schema import messages_schema
+from interlock.agent.reasons import short
+from interlock.agent.requests import JsonObject
+from interlock.errors import InputError
+
+__all__ = ["TextMode", "TextRequest", "ToolDescriptor", "request_messages"]
+
+TextMode: TypeAlias = Literal["generate", "stream"]
+"""Whether the answer comes whole or in pieces; it is the same answer."""
+
+_MODES: tuple[TextMode, ...] = get_args(TextMode)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolDescriptor:
+    """A tool as a model sees it; ``input_schema`` is a JSON schema of an object."""
+
+    name: str
+    description: str
+    input_schema: JsonObject
+
+    def to_json(self) -> dict[str, object]:
+        """Return this as JSON data."""
+        return {"name": self.name, "description": self.description, "input_schema": dict(self.input_schema)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextRequest:
+    """One model turn that is asked for: the words, what the turns before it came to, and what may be answered.
+
+    Exactly one of ``prompt`` and ``messages`` is given. Every call of one request is given the same words and one more
+    turn; :func:`request_messages` puts all of it in the order in which a provider takes it.
+    """
+
+    id: str
+    """Names this request and no other, before and after a restart."""
+    kind: Literal["text"] = "text"
+    src: str = "agent.generate_text"
+    name: str | None = None
+    mode: TextMode = "generate"
+    model: str | None = None
+    system: str | None = None
+    prompt: str | None = None
+    messages: tuple[AgentMessage, ...] = ()
+    turns: tuple[AgentMessage, ...] = ()
+    """What the model has said in this request so far, and what its tools have answered."""
+    tools: tuple[ToolDescriptor, ...] = ()
+    tool_choice: str | None = None
+    """``auto``, ``none``, ``required``, or the name of the tool that must be called."""
+    max_steps: int = 8
+    """How many turns the model may take, the one with the answer included."""
+    steps_remaining: int = 8
+    """How many of them are left; 1 on the last, which can only answer."""
+    output_schema: JsonObject | None = None
+    """The JSON schema of the answer; None where it is text."""
+    include_reasoning: bool = False
+    """Whether the model is asked to say, before a structured answer, how it comes to it."""
+    temperature: float | None = None
+    max_output_tokens: int | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    seed: int | None = None
+    stop_sequences: tuple[str, ...] = ()
+    metadata: JsonObject = field(default_factory=dict[str, object])
+
+    def with_turns(self, turns: tuple[AgentMessage, ...], *, steps_remaining: int) -> TextRequest:
+        """Return this request as it is asked after these turns."""
+        return replace(self, turns=turns, steps_remaining=steps_remaining)
+
+    def to_json(self) -> dict[str, object]:
+        """Return this as JSON data; messages as the AI SDK writes them."""
+        return {
+            "kind": self.kind,
+            "id": self.id,
+            "src": self.src,
+            "name": self.name,
+            "mode": self.mode,
+            "model": self.model,
+            "system": self.system,
+            "prompt": self.prompt,
+            "messages": messages_schema.dump(self.messages),
+            "turns": messages_schema.dump(self.turns),
+            "tools": [tool.to_json() for tool in self.tools],
+            "tool_choice": self.tool_choice,
+            "max_steps": self.max_steps,
+            "steps_remaining": self.steps_remaining,
+            "output_schema": None if self.output_schema is None else dict(self.output_schema),
+            "include_reasoning": self.include_reasoning,
+            "temperature": self.temperature,
+            "max_output_tokens": self.max_output_tokens,
+            "top_p": self.top_p,
+            "top_k": self.top_k,
+            "seed": self.seed,
+            "stop_sequences": list(self.stop_sequences),
+            "metadata": dict(self.metadata),
+        }
+
+    @classmethod
+    def from_json(cls, data: JsonObject) -> TextRequest:
+        """Return what :meth:`to_json` wrote.
+
+        Raises :class:`InvalidMessagesError` for messages that are none, :class:`InputError` for what is no text request.
+        """
+        ...
+        raise NotImplementedError
+
+
+def request_messages(request: TextRequest) -> tuple[AgentMessage, ...]:
+    """Return all messages of a request in order: the system text, the prompt or the messages, the turns so far."""
+    system = () if request.system is None else (system_message(request.system),)
+    asked = request.messages if request.prompt is None else (user_message(request.prompt),)
+    return (*system, *asked, *request.turns)
