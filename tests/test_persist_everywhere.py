@@ -19,7 +19,7 @@ from tests.conformance.replay import to_input
 FILES = [*files_in(DATA), DATA.parent / "faults.json"]
 
 
-def _boundaries(case: Mapping[str, Any], *, persist: bool) -> Iterator[tuple[Record, str]]:
+def boundaries(case: Mapping[str, Any], *, persist: bool) -> Iterator[tuple[Record, str]]:
     """The record and the dump after the start and after each step, with or without a round trip in between."""
     alphabet = case["events"]
     names = TimerNames()
@@ -44,8 +44,8 @@ def _boundaries(case: Mapping[str, Any], *, persist: bool) -> Iterator[tuple[Rec
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_round_trip_at_every_boundary_changes_nothing(file: Path) -> None:
     for case in cases_in(file):
-        straight = list(_boundaries(case, persist=False))
-        broken = list(_boundaries(case, persist=True))
+        straight = list(boundaries(case, persist=False))
+        broken = list(boundaries(case, persist=True))
 
         assert broken == straight, case["id"]
 
@@ -54,7 +54,7 @@ def test_a_round_trip_at_every_boundary_changes_nothing(file: Path) -> None:
 def test_a_dump_is_stable_strict_json(file: Path) -> None:
     for case in cases_in(file):
         machine = build(case["machine"])
-        for _, text in _boundaries(case, persist=False):
+        for _, text in boundaries(case, persist=False):
             if not text:
                 continue
             loaded = machine.load(text)

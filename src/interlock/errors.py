@@ -61,6 +61,7 @@ __all__ = [
     "ModelCallLimitError",
     "NoLegalEventsError",
     "NotJsonError",
+    "ProviderError",
     "RefusedError",
     "ScriptExhaustedError",
     "SnapshotError",
@@ -149,10 +150,11 @@ class DefinitionError(InterlockError):
 
     ``code`` is one of: ``unknown-target``, ``unknown-source``, ``unknown-delay``, ``unknown-event``,
     ``invalid-target``, ``invalid-delay``, ``invalid-descriptor``, ``invalid-key``, ``invalid-state``,
-    ``invalid-transition``, ``duplicate-id``, ``missing-initial``, ``unreachable-transition``, ``reserved-event``,
-    ``reserved-name``, ``mutable-context``, ``invalid-context``, ``invalid-event-class``, ``duplicate-event``,
-    ``decide-allows-human-event``, ``invalid-decision``, ``invalid-call``, ``invalid-request``, ``invalid-tool``,
-    ``unknown-tool``.
+    ``invalid-transition``, ``invalid-handler``, ``unknown-field``, ``unknown-keyword``, ``invalid-type``,
+    ``invalid-child``, ``invalid-model``, ``unknown-model``, ``duplicate-id``, ``missing-initial``,
+    ``unreachable-transition``, ``reserved-event``, ``reserved-name``, ``mutable-context``, ``invalid-context``,
+    ``invalid-event-class``, ``duplicate-event``, ``decide-allows-human-event``, ``invalid-decision``, ``invalid-call``,
+    ``invalid-request``, ``invalid-tool``, ``unknown-tool``.
     """
 
     code = "invalid-definition"
@@ -206,7 +208,7 @@ class InvalidMoveError(StepError):
 
     ``code`` is one of: ``invalid-handler-result``, ``undeclared-target``, ``unknown-target``, ``invalid-targets``,
     ``unknown-field``, ``invalid-field``, ``unknown-source``, ``invalid-delay``, ``invalid-event``, ``duplicate-child``,
-    ``invalid-output``.
+    ``invalid-output``, ``invalid-context`` (not as narrow as a state takes it).
     """
 
     code = "invalid-move"
@@ -231,7 +233,8 @@ class MissingTimeError(StepError):
 class InputError(InterlockError):
     """What was sent is no event, or is addressed to nobody.
 
-    ``code`` is one of: ``invalid-event``, ``reserved-event``, ``unknown-address``, ``invalid-input``.
+    ``code`` is one of: ``invalid-event``, ``reserved-event``, ``unknown-address``, ``invalid-input``,
+    ``invalid-output`` (of a state, for its ``on_done``).
     """
 
     code = "invalid-input"
@@ -424,7 +427,7 @@ class InvalidMessagesError(InterlockError):
 
 
 class TextError(InterlockError):
-    """A model's answer to a text request that cannot be used; one of the classes below. It goes to ``on_error``.
+    """A model's answer that cannot be used, mostly to a text request; one of the classes below, to ``on_error``.
 
     ``request`` is the request's name, ``request_id`` names the invocation; ``partial_output`` is what the model did
     say, its first 2000 characters: to be logged, never to be parsed.
@@ -433,10 +436,16 @@ class TextError(InterlockError):
     code = "text-failed"
 
     def __init__(
-        self, message: str, *, request: str | None, request_id: str | None = None, partial_output: str | None = None
+        self,
+        message: str,
+        *,
+        request: str | None,
+        request_id: str | None = None,
+        partial_output: str | None = None,
+        kind: str = "text request",
     ) -> None:
         named = repr(request or request_id) + (f" ({request_id})" if request and request_id else "")
-        super().__init__(f"text request {named}: {message}")
+        super().__init__(f"{kind} {named}: {message}")
         self.request = request
         self.request_id = request_id
         self.partial_output = None if partial_output is None else partial_output[:2000]

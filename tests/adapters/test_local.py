@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+import interlock as il
 from interlock.adapters.local import local_executors
 from interlock.agent import Choice, DecisionAttempt, DecisionRequest, Event, ExecutorInfo
 from interlock.agent.descriptors import describe
@@ -167,9 +168,12 @@ def test_if_only_the_way_out_is_left_it_is_taken():
 @pytest.mark.parametrize(
     ("messages", "read"),
     [
-        ([{"role": "user", "content": "first"}, {"role": "user", "content": "last"}], "last"),
-        ([{"role": "user", "content": "mine"}, {"role": "assistant", "content": "yours"}], "mine"),
-        ([{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image"}, {"text": "b"}]}], "a\nb"),
+        ([il.user_message("first"), il.user_message("last")], "last"),
+        ([il.user_message("mine"), il.assistant_message("yours")], "mine"),
+        (
+            [il.user_message([il.TextPart(text="a"), il.ImagePart(image=b"b"), il.TextPart(text="c")])],
+            "a\nc",
+        ),
     ],
 )
 def test_without_a_prompt_the_last_words_of_the_user_count(messages, read):

@@ -6,7 +6,7 @@ import pytest
 
 import interlock.agent as il
 import interlock.statechart as sc
-from interlock.agent import Choice, DecisionAttempt
+from interlock.agent import Choice, DecisionAttempt, user_message
 from interlock.errors import (
     DecisionExhaustedError,
     ExecutorError,
@@ -95,7 +95,7 @@ def test_every_word_may_be_a_function_of_the_context():
         )
     )
     assert (request.name, request.model, request.system, request.prompt) == ("route", "m50", None, None)
-    assert request.messages == ({"role": "user", "content": ()},)
+    assert request.messages == (user_message([]),)
     assert (request.max_retries, request.metadata) == (100, {"limit": 100})
     assert (request.temperature, request.max_output_tokens, request.top_p) == (0, 10, 0.5)
     assert (request.top_k, request.seed, request.stop_sequences) == (3, 4, ("END",))
@@ -108,7 +108,7 @@ def test_a_word_that_raises_or_is_of_another_type_is_named():
     with pytest.raises(InvalidMoveError, match=r"prompt= of the decision, .*lambda.*, returned prompt: .*given: 50"):
         asked(support_machine(support.decide(prompt=lambda case: case.amount)))  # type: ignore[arg-type,return-value]
     with pytest.raises(InvalidMoveError, match=r"messages= .* prompt and messages"):
-        asked(support_machine(support.decide(prompt="x", messages=lambda case: [{"role": "user"}])))
+        asked(support_machine(support.decide(prompt="x", messages=lambda case: [{"role": "user", "content": "y"}])))
 
 
 def test_one_decision_may_serve_several_states():

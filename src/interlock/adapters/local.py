@@ -16,6 +16,7 @@ from typing import cast, final
 from interlock.adapters.embedding import MODEL, Similarity, load
 from interlock.agent.contract import Choice, ExecutorInfo, Executors
 from interlock.agent.descriptors import EventDescriptor
+from interlock.agent.messages import get_message_text
 from interlock.agent.requests import DecisionRequest
 from interlock.errors import UncertainChoiceError
 
@@ -188,19 +189,8 @@ def _text(request: DecisionRequest) -> str:
     if request.prompt is not None and request.prompt.strip():
         return request.prompt.strip()
     for message in reversed(request.messages):
-        if message.get("role") == "user":
-            return _said(message.get("content")).strip()
-    return ""
-
-
-def _said(content: object) -> str:
-    """Return the text of a message, whose content is a text or a list of parts."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, Sequence):
-        parts = cast("Sequence[object]", content)
-        texts = (cast("Mapping[str, object]", part).get("text") for part in parts if isinstance(part, Mapping))
-        return "\n".join(text for text in texts if isinstance(text, str))
+        if message.role == "user":
+            return get_message_text(message).strip()
     return ""
 
 

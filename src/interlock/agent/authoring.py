@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, Generic, Literal, ParamSpec, TypeVar, Unpack, cast, overload
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Literal, ParamSpec, TypeVar, Unpack, cast, overload
 
+from interlock.agent.adapting import Adapted, check_arguments
+from interlock.agent.asking import Asking
+from interlock.agent.binding import known_keywords
 from interlock.agent.calls import CallSpec
+from interlock.agent.children import ChildSpec
+from interlock.agent.constants import check_constants
 from interlock.agent.decide import DECIDE, DecideSpec
 from interlock.agent.declared import check_machine, collect_sources
-from interlock.agent.events import AnyEvent, Event, EventClass
-from interlock.agent.fields import (
-    DecideFields,
-    Delay,
-    EventlessFields,
-    FinalFields,
-    InvokeFields,
-    Slot,
-    StateFields,
-    Targets,
-    TransitionFields,
-)
+from interlock.agent.events import Event
+from interlock.agent.fields import DecideFields, Delay, InvokeFields, StateFields, Targets
+from interlock.agent.promises import check_promises
+from interlock.agent.reacting import Reactions
 from interlock.agent.reading import Unreadable, read_event
 from interlock.agent.reasons import short
 from interlock.agent.requests import JsonObject
-from interlock.agent.transitions import event_transition, slot, transition
-from interlock.errors import InputError
-from interlock.statechart import UNSET, After, At, Invoke, Machine, Move, State, Transition
-from interlock.statechart import after as engine_after
-from interlock.statechart import choice as engine_choice
-from interlock.statechart import final as engine_final
-from interlock.statechart import goto as engine_goto
-from interlock.statechart import history as engine_history
+from interlock.agent.states import States
+from interlock.errors import DefinitionError, InputError
+from interlock.statechart import Invoke, Machine, Move, State
 from interlock.statechart import invoke as engine_invoke
 from interlock.statechart import machine as engine_machine
 from interlock.statechart import state as engine_state
-from interlock.statechart import stay as engine_stay
+from interlock.statechart.context import TypeRefusedError, context_type_of
+from interlock.statechart.narrowing import Narrowing
 
 __all__ = ["Agent"]
 
@@ -42,91 +35,17 @@ P = ParamSpec("P")
 C = TypeVar("C")
 I = TypeVar("I")  # noqa: E741  # input
 O = TypeVar("O")  # noqa: E741  # output
-E = TypeVar("E", bound=Event)
+N = TypeVar("N")
 T = TypeVar("T")
+X = TypeVar("X")
 
 Migrate = Callable[[dict[str, Any], str], dict[str, Any]]
 
 
-class Agent(Generic[P, C, I, O]):
+class Agent(Reactions[P, C, I, O], States[P, C, I, O], Asking[P, C, I, O]):
     """What :func:`setup_agent` returns. P: the context's fields, C: the context, I and O: input and output."""
 
-    __slots__ = ("_context", "_events", "_input", "_output")
-
-    def __init__(self, *, context: Any, events: Mapping[str, EventClass], input: Any, output: Any) -> None:  # noqa: ANN401
-        self._context = context
-        self._events = dict(events)
-        self._input = input
-        self._output = output
-
-    # -- moves ---------------------------------------------------------------------------------------------------------
-
-    def goto(self, target: Targets, /, *args: P.args, **fields: P.kwargs) -> Move:
-        """Return the move to a state (or to states of several regions), with context fields changed.
-
-        Targets are written as siblings' keys (``"deciding"``), ``".child"`` or ``"#id"``.
-        """
-        _refuse_positional("goto", args)
-        return engine_goto(target, **fields)
-
-    def stay(self, *args: P.args, **fields: P.kwargs) -> Move:
-        """Return the move that stays in the state, with context fields changed."""
-        _refuse_positional("stay", args)
-        return engine_stay(**fields)
-
-    # -- transitions ---------------------------------------------------------------------------------------------------
-
-    @overload
-    def on(
-        self,
-        event: type[E],
-        then: Targets | Move | Callable[[C, E], Move | None],
-        /,
-        **fields: Unpack[TransitionFields[C, E]],
-    ) -> Transition: ...
-    @overload
-    def on(
-        self,
-        event: Literal["*"],
-        then: Targets | Move | Callable[[C, AnyEvent], Move | None],
-        /,
-        **fields: Unpack[TransitionFields[C, AnyEvent]],
-    ) -> Transition: ...
-    @overload
-    def on(
-        self,
-        event: str,
-        then: Targets | Move | Callable[[C, Event], Move | None],
-        /,
-        **fields: Unpack[TransitionFields[C, Event]],
-    ) -> Transition: ...
-    def on(self, event: str | EventClass, then: Any, /, **fields: Any) -> Transition:
-        """Say what happens on an event, given as its class, its type, or a pattern (``"todo.*"``, ``"*"``).
-
-        ``then`` is a target, a move, or a handler: a pure function of the context and the event that returns a move,
-        or None where the event is not legal now.
-        """
-        return event_transition(event, then, fields)
-
-    @overload
-    def on_at(
-        self, event: type[E], then: Callable[[C, E, At], Move | None], /, **fields: Unpack[TransitionFields[C, E]]
-    ) -> Transition: ...
-    @overload
-    def on_at(
-        self, event: str, then: Callable[[C, Any, At], Move | None], /, **fields: Unpack[TransitionFields[C, Event]]
-    ) -> Transition: ...
-    def on_at(self, event: str | EventClass, then: Any, /, **fields: Any) -> Transition:
-        """Say what happens on an event to a handler that must also see where the machine stands, its third argument."""
-        return event_transition(event, then, fields, wide=True)
-
-    def after(self, delay: Delay, then: Slot[C], /, **fields: Unpack[EventlessFields[C]]) -> After:
-        """Say what happens when the state has been active for ``delay`` (seconds, ``timedelta``, or a name)."""
-        return engine_after(delay, transition(then, fields))
-
-    def always(self, then: Slot[C], /, **fields: Unpack[EventlessFields[C]]) -> Transition:
-        """Say what happens without any event, as soon as ``then`` or its guard allows it."""
-        return transition(then, fields)
+    __slots__ = ()
 
     # -- work ----------------------------------------------------------------------------------------------------------
 
@@ -142,9 +61,12 @@ class Agent(Generic[P, C, I, O]):
         ``decision-exhausted``: the model has picked nothing legal in all its tries.
         """
         given: dict[str, Any] = dict(fields)
-        common = _invoke_fields(given)
+        common = self._invoke_fields("decide", given)
+        given = {name: self._adapted(value, f"decide({name}=)", ("context",)) for name, value in given.items()}
         spec = DecideSpec(name=given.pop("name", None), allowed_events=given.pop("allowed_events", None), wording=given)
-        return engine_invoke(DECIDE, logic=spec, on_done=slot(on_done, self._decoded), **common)
+        return engine_invoke(
+            DECIDE, logic=spec, on_done=self._slot(on_done, "decide(on_done=)", "event", self._decoded), **common
+        )
 
     @overload
     def call(
@@ -190,55 +112,96 @@ class Agent(Generic[P, C, I, O]):
         """
         own_name: str = getattr(function, "__name__", type(function).__name__)
         spec = CallSpec(function=function, name=own_name if name is None else name)
-        common = _invoke_fields(fields)
-        return engine_invoke(spec.name, logic=spec, input=input, on_done=slot(on_done, spec.decode), **common)
-
-    # -- states --------------------------------------------------------------------------------------------------------
-
-    def state(
-        self,
-        *,
-        initial: str | tuple[str, object] | None = None,
-        states: Mapping[str, State] | None = None,
-        id: str | None = None,
-        **fields: Unpack[StateFields[C]],
-    ) -> State:
-        """Return a state; one with ``states`` is compound, and ``initial`` names the child to enter."""
-        return engine_state(initial=initial, states=states, id=id, **_state_fields(fields))
-
-    def parallel(
-        self, *, states: Mapping[str, State], id: str | None = None, **fields: Unpack[StateFields[C]]
-    ) -> State:
-        """Return a state whose children, its regions, are all active at once."""
-        return engine_state(kind="parallel", states=states, id=id, **_state_fields(fields))
+        known_keywords("call", fields, InvokeFields)
+        return engine_invoke(
+            spec.name,
+            logic=spec,
+            input=self._adapted(input, "call(input=)", ("context",)),
+            on_done=self._slot(on_done, "call(on_done=)", "output", spec.decode),
+            **self._invoke_fields("call", fields),
+        )
 
     @overload
-    def final(self, *, output: Callable[[C], O], **fields: Unpack[FinalFields[C]]) -> State: ...
-    @overload
-    def final(self, *, output: O | None = None, **fields: Unpack[FinalFields[C]]) -> State: ...
-    def final(self, *, output: Any = UNSET, **fields: Any) -> State:
-        """Return a state that ends the machine; ``output``, a value or a function of the context, is what it gives."""
-        return engine_final(output=output, **fields)
-
-    def end(self, *, output: Callable[[C], object] | object = UNSET, **fields: Unpack[FinalFields[C]]) -> State:
-        """Return a final state inside another; its output goes to that one's ``on_done`` and may be of any type."""
-        return engine_final(output=output, **fields)
-
-    def choice(
+    def child(
         self,
-        choose: Callable[[C], Move],
+        machine: Machine[Any, None, T],
         /,
         *,
-        to: Targets | None = None,
-        id: str | None = None,
-        meta: Mapping[str, object] | None = None,
-    ) -> State:
-        """Return a state that is left at once, to where ``choose`` says."""
-        return engine_choice(choose, to=to, id=id, meta=meta)
+        input: None = None,
+        on_done: Targets | Move | Callable[[C, T], Move | None] | None = None,
+        name: str | None = None,
+        **fields: Unpack[InvokeFields[C]],
+    ) -> Invoke: ...
+    @overload
+    def child(
+        self,
+        machine: Machine[Any, X, T],
+        /,
+        *,
+        input: X | Callable[[C], X],
+        on_done: Targets | Move | Callable[[C, T], Move | None] | None = None,
+        name: str | None = None,
+        **fields: Unpack[InvokeFields[C]],
+    ) -> Invoke: ...
+    def child(
+        self,
+        machine: Machine[Any, Any, Any],
+        /,
+        *,
+        input: Any = None,
+        on_done: Any = None,
+        name: str | None = None,
+        **fields: Any,
+    ) -> Invoke:
+        """Run another machine while the state is active: its steps are part of this machine's own, at any depth.
 
-    def history(self, *, deep: bool = False, target: Targets | None = None, id: str | None = None) -> State:
-        """Return a state that stands for what was last active beside it, or for ``target`` the first time."""
-        return engine_history(deep=deep, target=target, id=id)
+        Arguments:
+            machine: what to run; its output type says what ``on_done`` gets.
+            input: its input, or a function of the context that gives one.
+            on_done: what happens with its output.
+            name: the source under which ``machine.provide`` may put another machine; the machine's id, if not given.
+            fields: as for any work that a state starts.
+        """
+        spec = ChildSpec.of(machine, name)
+        known_keywords("child", fields, InvokeFields)
+        if callable(input):
+            check_arguments(input, f"child({spec.name!r}, input=)", ("context",))
+            given: object = Adapted(input, narrow=self._narrow, encode=spec.checked)
+        else:
+            spec.check_input(input)
+            given = input
+        return engine_invoke(
+            spec.name,
+            logic=spec,
+            input=given,
+            on_done=self._slot(on_done, f"child({spec.name!r}, on_done=)", "output", spec.decode),
+            **self._invoke_fields("child", fields),
+        )
+
+    # -- states that know more about the context -----------------------------------------------------------------------
+
+    def narrow(self, context: type[N], /) -> Agent[P, N, I, O]:
+        """Return the same words for states in which the context has a narrower type.
+
+        Their functions get the context as that type; each state made with them is refused any other context. Moves
+        still name any field of the whole context, since they may lead elsewhere.
+        """
+        wide = context_type_of(self._context, None)
+        try:
+            found = Narrowing(context, wide)
+        except TypeRefusedError as error:
+            raise DefinitionError(f"narrow({short(context)}): {error}", code=error.code) from error
+        made: Agent[P, N, I, O] = Agent(
+            context=self._context,
+            events=self._events,
+            input=self._input,
+            output=self._output,
+            emits=self._emits,
+            models=self._models,
+            narrow=found,
+            tools=self._tools,
+        )
+        return made
 
     # -- the machine ---------------------------------------------------------------------------------------------------
 
@@ -274,7 +237,15 @@ class Agent(Generic[P, C, I, O]):
 
         Raises :class:`DefinitionError` naming the machine, the state and the near misses.
         """
-        root: dict[str, Any] = {"kind": kind, "initial": initial, **_state_fields(fields)}
+        if self._narrow is not None:
+            raise DefinitionError(
+                f"a machine's context is the whole one, not {self._narrow.name}: build it with the agent that narrow() "
+                "was called on",
+                code="invalid-context",
+                machine=id,
+            )
+        known_keywords("machine", fields, StateFields)
+        root: dict[str, Any] = {"kind": kind, "initial": initial, **self._state_fields("machine", fields)}
         definition = engine_state(states=states, **root)
         made = engine_machine(
             id,
@@ -291,6 +262,8 @@ class Agent(Generic[P, C, I, O]):
             **root,
         )
         check_machine(made, self._events)
+        check_promises(made)
+        check_constants(made, self._events, self._emits, self._models)
         return cast("Machine[C, I, O]", made)
 
     def _decoded(self, output: object) -> Event:
@@ -298,20 +271,3 @@ class Agent(Generic[P, C, I, O]):
         if isinstance(read, Unreadable):
             raise InputError(f"the decision's output {short(output)} is no event: {read.reason}", code="invalid-event")
         return read
-
-
-def _state_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a state's keywords as the engine takes them: what may happen as candidates."""
-    slots = ("on_done", "on_error", "on_timeout")
-    return {name: slot(value) if name in slots else value for name, value in fields.items()}
-
-
-def _invoke_fields(fields: dict[str, Any]) -> dict[str, Any]:
-    """Take out of ``fields`` what may be said about any work, as the engine takes it."""
-    names = ("id", "on_error", "timeout", "on_timeout", "meta")
-    return _state_fields({name: fields.pop(name) for name in names if name in fields})
-
-
-def _refuse_positional(what: str, values: Iterable[object]) -> None:
-    if shown := ", ".join(short(value) for value in values):
-        raise TypeError(f"{what}() takes context fields by name: write field=value instead of {shown}")

@@ -48,12 +48,15 @@ class Choice:
     """What the model picked: an event, as an instance or as a mapping with ``type`` beside its fields.
 
     ``reason`` is what the model says about it (kept for people, never judged), ``raw`` is the provider's own answer.
+    ``problem`` says why the answer is no choice at all, as the executor found it: several were made, or none, or the
+    payload is no JSON. The choice is then refused for that reason, and ``event`` is what there was instead.
     """
 
     event: Event | Mapping[str, object]
     reason: str | None = None
     usage: Usage | None = None
     raw: object = None
+    problem: str | None = None
 
 
 FinishReason: TypeAlias = Literal["stop", "length", "tool-calls", "content-filter", "other"]

@@ -18,9 +18,10 @@ from interlock.agent.legality import Offer, candidates, offer, refusal
 from interlock.agent.reading import AnyMachine, classes_of, read_event
 from interlock.agent.reasons import short
 from interlock.agent.requests import DecisionAttempt, DecisionRequest, Failure, JsonObject
-from interlock.errors import ExecutorError, InputError, NoLegalEventsError
+from interlock.errors import ExecutorError, InputError, NoLegalEventsError, NotJsonError
 from interlock.statechart import Input, OwedInvocation, Snapshot
 from interlock.statechart.events import event_to_json
+from interlock.statechart.frozen import freeze
 
 __all__ = [
     "DecideSpec",
@@ -112,6 +113,8 @@ def judge_choice(
 ) -> Event | DecisionAttempt:
     """Judge a choice by the request, the event classes, and a function that says why an event may not be sent."""
     offered = {event.type: classes[event.type] for event in request.events if event.type in classes}
+    if choice.problem is not None:
+        return _no_choice(choice, choice.problem, offered)
     read = read_event(offered, choice.event)
     if isinstance(read, Event):
         wrong = refuse(read)
@@ -178,6 +181,16 @@ def _spec(owed: OwedInvocation) -> DecideSpec:
     if not isinstance(owed.logic, DecideSpec):
         raise InputError(f"invocation {owed.identity!r} (source {owed.src!r}) is no decision", code="invalid-input")
     return owed.logic
+
+
+def _no_choice(choice: Choice, problem: str, offered: Mapping[str, EventClass]) -> DecisionAttempt:
+    given = event_to_json(choice.event) if isinstance(choice.event, Event) else choice.event
+    try:
+        written: JsonObject | None = freeze(dict(given))
+    except NotJsonError:
+        written = None
+    known = any(given.get("type") == kind for kind in offered)
+    return _attempt("invalid-payload" if known else "unknown-event", problem, written, choice)
 
 
 def _attempt(failure: Failure, reason: str, event: JsonObject | None, choice: Choice) -> DecisionAttempt:

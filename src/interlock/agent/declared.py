@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from interlock.agent.calls import CallSpec
+from interlock.agent.children import ChildSpec
 from interlock.agent.decide import DECIDE, DecideSpec, Entry
 from interlock.agent.events import Event, EventClass, check_event_class
 from interlock.agent.legality import matching
 from interlock.agent.reasons import short
+from interlock.agent.text import TextSpec
+from interlock.agent.walking import places
 from interlock.errors import DefinitionError, did_you_mean
-from interlock.statechart import UNSET, Invoke, Machine, State
+from interlock.statechart import Invoke, Machine, State
 
 __all__ = ["check_machine", "collect_sources", "declared_events"]
 
 
-def declared_events(events: Iterable[EventClass]) -> dict[str, EventClass]:
-    """Return the event classes by type, checked: classes of events, each type once."""
+def declared_events(events: Iterable[EventClass], where: str = "events") -> dict[str, EventClass]:
+    """Return the event classes by type, checked: classes of events, each type once. ``where`` is setup's keyword."""
     found: dict[str, EventClass] = {}
     for event in events:
-        _check_class(event)
+        _check_class(event, where)
         other = found.get(event.type)
         if other is not None:
             raise DefinitionError(
-                f"events= holds {other.__name__} and {event.__name__}, both of type {event.type!r}; rename one",
+                f"{where}= holds {other.__name__} and {event.__name__}, both of type {event.type!r}; rename one",
                 code="duplicate-event",
             )
         found[event.type] = event
     return found
 
 
-def _check_class(event: EventClass) -> None:
+def _check_class(event: EventClass, where: str) -> None:
     if not _is_event_class(event):
         raise DefinitionError(
-            f"events= holds {short(event)}; give classes derived from Event, as in `class Ask(Event): ...`",
+            f"{where}= holds {short(event)}; give classes derived from Event, as in `class Ask(Event): ...`",
             code="invalid-event-class",
         )
     if not event.__pydantic_complete__:
@@ -49,7 +50,7 @@ def _is_event_class(given: object) -> bool:
 
 
 def collect_sources(machine_id: str, root: State, given: Mapping[str, object]) -> dict[str, object]:
-    """Return the machine's sources: those that its author registered, and those of its decisions and calls."""
+    """Return the machine's sources: those that its author registered, and those that its states bring along."""
     for name in given:
         if name.startswith("agent."):
             raise DefinitionError(
@@ -59,10 +60,12 @@ def collect_sources(machine_id: str, root: State, given: Mapping[str, object]) -
                 machine=machine_id,
             )
     sources: dict[str, object] = dict(given)
-    for path, state in _states(root):
+    for path, state, _ in places(root):
         for invoke in state.invoke:
             if isinstance(invoke.logic, DecideSpec):
                 sources[DECIDE] = DecideSpec
+            elif isinstance(invoke.logic, TextSpec):
+                sources[invoke.src] = TextSpec
             elif isinstance(invoke.logic, CallSpec):
                 spec = invoke.logic
                 other = sources.setdefault(spec.name, spec.function)
@@ -74,26 +77,27 @@ def collect_sources(machine_id: str, root: State, given: Mapping[str, object]) -
                         machine=machine_id,
                         state=path,
                     )
+            elif isinstance(invoke.logic, ChildSpec):
+                child = invoke.logic
+                other = sources.setdefault(child.name, child.machine)
+                if other is not child.machine:
+                    raise DefinitionError(
+                        f"child({child.name!r}): another source has the name {child.name!r}, {short(other)}; give one "
+                        "of the two its own, with child(..., name=...)",
+                        code="invalid-child",
+                        machine=machine_id,
+                        state=path,
+                    )
     return sources
 
 
 def check_machine(machine: Machine[Any, Any, Any], classes: Mapping[str, EventClass]) -> None:
-    """Refuse a machine that speaks of events which nobody declares, or ends without the output that it promises."""
-    for path, state in _states(machine.definition):
+    """Refuse a machine that speaks of events which nobody declares."""
+    for path, state, _ in places(machine.definition):
         for transition in state.on:
             _check_handled(machine, path, transition.event, transition.event_class, classes)
         for invoke in state.invoke:
             _check_decision(machine, path, invoke, classes)
-    if machine.output_type is not None and not _accepts_none(machine.output_type):
-        for key, state in machine.definition.states.items():
-            if state.kind == "final" and state.output is UNSET:
-                raise DefinitionError(
-                    "this final state ends the machine without an output, and the machine's output type does not take "
-                    "None; give agent.final(output=...)",
-                    code="invalid-state",
-                    machine=machine.id,
-                    state=key,
-                )
 
 
 def _check_handled(
@@ -149,20 +153,3 @@ def _unknown(
 
 def _named(entry: Entry) -> str:
     return repr(entry) if isinstance(entry, str) else entry.__name__
-
-
-def _accepts_none(kind: TypeAdapter[Any]) -> bool:
-    try:
-        kind.validate_python(None)
-    except ValidationError:
-        return False
-    return True
-
-
-def _states(root: State) -> Iterator[tuple[str, State]]:
-    stack: list[tuple[str, State]] = [("", root)]
-    while stack:
-        path, state = stack.pop()
-        yield path or "(root)", state
-        below = [(f"{path}.{key}" if path else str(key), child) for key, child in state.states.items()]
-        stack.extend(reversed(below))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Generic, TypeAlias, TypedDict, TypeVar
+from typing import Generic, TypeAlias, TypedDict, TypeVar
 
 from interlock.agent.decide import Allowed
+from interlock.agent.messages import AgentMessage
 from interlock.agent.requests import JsonObject
 from interlock.errors import ErrorInfo
 from interlock.statechart import After, Invoke, Move, Transition
@@ -72,8 +73,8 @@ class StateFields(TypedDict, Generic[C], total=False):
     invoke: Invoke | Sequence[Invoke]
     entry: Move | Callable[[C], Move | None]
     exit: Move | Callable[[C], Move | None]
-    on_done: Targets | Move | Callable[[C, Any], Move | None]
-    """Taken when the state's own final state is reached; a handler gets the output of that."""
+    on_done: Targets | Move | Transition | Callable[[C, object], Move | None]
+    """Taken when the state's own final state is reached; ``agent.done(T, ...)`` says of which type its output is."""
     on_error: ErrorSlot[C]
     """Taken when anything that the state invoked fails."""
     timeout: Delay
@@ -111,7 +112,7 @@ class DecideFields(InvokeFields[C], total=False):
     model: str | Callable[[C], str | None]
     system: str | Callable[[C], str | None]
     prompt: str | Callable[[C], str | None]
-    messages: Sequence[JsonObject] | Callable[[C], Sequence[JsonObject]]
+    messages: Sequence[AgentMessage | JsonObject] | Callable[[C], Sequence[AgentMessage | JsonObject]]
     allowed_events: Allowed | Callable[[C], Allowed | None]
     """Classes, types and patterns; everything that the machine accepts, if not given."""
     max_retries: int | Callable[[C], int]

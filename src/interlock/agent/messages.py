@@ -13,7 +13,8 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast
 
 from pydantic import (
     AnyUrl,
@@ -69,7 +70,7 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")  # no base64 text holds a colon
 def _media(given: object) -> object:
     """Return bytes, or a URL as text; a text that is no URL is base64, as in the AI SDK."""
     if isinstance(given, bytearray | memoryview):
-        return bytes(given)
+        return bytes(cast("bytearray", given))
     if isinstance(given, AnyUrl):
         return str(given)
     if not isinstance(given, str) or _URL.match(given):
@@ -115,15 +116,17 @@ class _Written(BaseModel, frozen=True):
         written: dict[str, object] = handler(self)
         if info.mode != "json":
             return written
-        fields = type(self).model_fields
-        optional = {name for name, field in fields.items() if field.default is None}
-        return {
-            to_camel(name): value for name, value in written.items() if value is not None or _snake(name) not in optional
-        }
+        names = _json_names(type(self))
+        return {names[name][0]: value for name, value in written.items() if value is not None or not names[name][1]}
 
 
-def _snake(name: str) -> str:
-    return re.sub(r"[A-Z]", lambda found: "_" + found[0].lower(), name)
+@cache
+def _json_names(kind: type[BaseModel]) -> dict[str, tuple[str, bool]]:
+    """Return, for each name in either spelling, the one in JSON, and whether null stands for nothing there."""
+    found: dict[str, tuple[str, bool]] = {}
+    for name, field in kind.model_fields.items():
+        found[name] = found[to_camel(name)] = (to_camel(name), field.default is None)
+    return found
 
 
 # -- parts -------------------------------------------------------------------------------------------------------------
@@ -284,7 +287,9 @@ def user_message(
     content: str | Sequence[TextPart | ImagePart | FilePart], *, provider_options: ProviderOptions | None = None
 ) -> UserMessage:
     """Return what a person says: text, or parts."""
-    return UserMessage(content=content if isinstance(content, str) else tuple(content), provider_options=provider_options)
+    return UserMessage(
+        content=content if isinstance(content, str) else tuple(content), provider_options=provider_options
+    )
 
 
 def assistant_message(
@@ -293,7 +298,9 @@ def assistant_message(
     provider_options: ProviderOptions | None = None,
 ) -> AssistantMessage:
     """Return what a model said: text, or parts."""
-    return AssistantMessage(content=content if isinstance(content, str) else tuple(content), provider_options=provider_options)
+    return AssistantMessage(
+        content=content if isinstance(content, str) else tuple(content), provider_options=provider_options
+    )
 
 
 def tool_message(content: Sequence[ToolResultPart], *, provider_options: ProviderOptions | None = None) -> ToolMessage:

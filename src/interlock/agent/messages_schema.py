@@ -30,7 +30,7 @@ class MessagesSchema:
         try:
             return self._adapter.validate_python(value)
         except ValidationError as error:
-            raise InvalidMessagesError([_problem(item, value) for item in error.errors(include_url=False)]) from None
+            raise InvalidMessagesError(_problems(error.errors(include_url=False), value)) from None
 
     def accepts(self, value: object) -> bool:
         """Whether data is a list of messages."""
@@ -53,8 +53,22 @@ messages_schema = MessagesSchema()
 """Reads transcripts: ``messages_schema.validate(data)``."""
 
 
-def _problem(item: ErrorDetails, value: object) -> tuple[str, str]:
-    return _path(item, value), _reason(item)
+def _problems(items: Sequence[ErrorDetails], value: object) -> list[tuple[str, str]]:
+    """Return what is wrong. Of a part that cannot stand where it stands, nothing else is said."""
+    found = [(_path(item, value), _reason(item)) for item in items]
+    foreign = tuple(path.removesuffix("type") for (path, _), item in zip(found, items, strict=True) if _is_kind(item))
+    kept: list[tuple[str, str]] = []
+    for (path, reason), item in zip(found, items, strict=True):
+        if _is_kind(item):
+            kept.append((path.removesuffix(".type"), reason))
+        elif not path.startswith(foreign):
+            kept.append((path, reason))
+    return kept
+
+
+def _is_kind(item: ErrorDetails) -> bool:
+    """Whether a part is of another type than the only one that is possible in its place."""
+    return item["type"] == "literal_error" and item["loc"][-1:] == ("type",)
 
 
 def _path(item: ErrorDetails, value: object) -> str:
@@ -87,7 +101,10 @@ def _reason(item: ErrorDetails) -> str:
         case "union_tag_invalid":
             return _wrong_tag(item.get("ctx", {}))
         case "tuple_type":
-            return f"needs a list, not {short(given)}"
+            wanted = "text or a list of parts" if item["loc"][-1:] == ("parts",) else "a list"
+            return f"needs {wanted}, not {short(given)}"
+        case "literal_error" if _is_kind(item):
+            return _wrong_type(str(given), [str(item.get("ctx", {}).get("expected")).strip("'")])
         case "value_error":
             return item["msg"].removeprefix("Value error, ")
         case kind if kind in _TOPS:
@@ -99,9 +116,12 @@ def _reason(item: ErrorDetails) -> str:
 def _wrong_tag(context: Mapping[str, object]) -> str:
     tag, of = str(context.get("tag")), str(context.get("discriminator")).strip("'")
     expected = [name.strip(" '") for name in str(context.get("expected_tags")).split(",")]
-    listed = ", ".join(expected)
     if of == "role":
         return f"there is no role {tag[:40]!r}. {did_you_mean(tag[:40], expected)}"
-    if tag in _PARTS and set(expected) < set(_PARTS):
-        return f"a part of type {tag!r} cannot stand here; possible are: {listed}"
-    return f"there is no type {tag[:40]!r} here. {did_you_mean(tag[:40], expected)}"
+    return _wrong_type(tag, expected)
+
+
+def _wrong_type(given: str, expected: Sequence[str]) -> str:
+    if given in _PARTS and set(expected) <= set(_PARTS):
+        return f"a part of type {given!r} cannot stand here; possible are: {', '.join(expected)}"
+    return f"there is no type {given[:40]!r} here. {did_you_mean(given[:40], expected)}"

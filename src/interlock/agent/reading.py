@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from pydantic_core import to_json
 
 from interlock.agent.events import Event, EventClass
+from interlock.agent.plain import DEEPEST, within
 from interlock.agent.reasons import reasons, short
 from interlock.agent.requests import JsonObject
 from interlock.errors import InputError, NotJsonError, did_you_mean
@@ -20,9 +21,6 @@ from interlock.statechart.frozen import freeze
 __all__ = ["AnyMachine", "Unreadable", "classes_of", "parse_event", "read_event"]
 
 AnyMachine: TypeAlias = Machine[Any, Any, Any]
-
-_DEEPEST = 64
-"""Levels of nesting in a payload. Real payloads have a handful; parsers of hostile ones run out of stack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,22 +96,6 @@ def _written(fields: Mapping[object, object]) -> tuple[JsonObject | None, str]:
         frozen: FrozenDict[str, object] = freeze(dict(fields))
     except NotJsonError as error:
         return None, str(error)
-    if not _within(frozen, _DEEPEST):
-        return None, f"nested deeper than {_DEEPEST} levels"
+    if not within(frozen, DEEPEST):
+        return None, f"nested deeper than {DEEPEST} levels"
     return frozen, ""
-
-
-def _within(value: object, levels: int) -> bool:
-    # Level by level: the depth of foreign data must not be the depth of our stack.
-    here: list[object] = [value]
-    for _ in range(levels):
-        below: list[object] = []
-        for item in here:
-            if isinstance(item, Mapping):
-                below.extend(cast("Mapping[str, object]", item).values())
-            elif isinstance(item, tuple):
-                below.extend(cast("tuple[object, ...]", item))
-        if not below:
-            return True
-        here = below
-    return False

@@ -8,6 +8,8 @@ from typing import Literal, TypeAlias, cast
 
 from interlock.agent.descriptors import EventDescriptor
 from interlock.agent.events import EventClass
+from interlock.agent.messages import AgentMessage
+from interlock.agent.messages_schema import messages_schema
 
 __all__ = ["DecisionAttempt", "DecisionRequest", "Failure", "JsonObject"]
 
@@ -77,7 +79,7 @@ class DecisionRequest:
     model: str | None = None
     system: str | None = None
     prompt: str | None = None
-    messages: tuple[JsonObject, ...] = ()
+    messages: tuple[AgentMessage, ...] = ()
     attempts: tuple[DecisionAttempt, ...] = ()
     """The choices refused so far, oldest first."""
     withheld: tuple[str, ...] = ()
@@ -105,7 +107,7 @@ class DecisionRequest:
             "model": self.model,
             "system": self.system,
             "prompt": self.prompt,
-            "messages": [dict(message) for message in self.messages],
+            "messages": messages_schema.dump(self.messages),
             "events": [event.to_json() for event in self.events],
             "attempts": [attempt.to_json() for attempt in self.attempts],
             "withheld": list(self.withheld),

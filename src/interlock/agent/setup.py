@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 from interlock.agent.authoring import Agent
 from interlock.agent.declared import declared_events
 from interlock.agent.events import EventClass
+from interlock.agent.model_refs import checked_models
+from interlock.agent.outputs import adapter_of
 from interlock.agent.reasons import short
+from interlock.agent.tools import GivenTools, named_tools
 from interlock.errors import DefinitionError
 
 if TYPE_CHECKING:
@@ -30,6 +33,9 @@ def setup_agent(
     events: Sequence[EventClass],
     input: type[I] | None = None,
     output: type[O] | None = None,
+    emits: Sequence[EventClass] | None = None,
+    models: Mapping[str, str] | None = None,
+    tools: GivenTools | None = None,
 ) -> Agent[P, C, I, O]:
     """Bind the types that an agent speaks in, and return what its machine is written with.
 
@@ -40,8 +46,13 @@ def setup_agent(
         events: all event classes, those that only a person sends included.
         input: the type of what a run starts with.
         output: the type of what the machine gives when it is done.
+        emits: the classes of what the machine publishes with ``.emit(...)``; anything may be emitted, if not given.
+        models: aliases of models, for use as ``model=``: what each stands for is for the host to resolve
+            (``agent.models``); other references than these may be used as well.
+        tools: functions that text requests may let a model call by these names: ``{"search": search}``, or a list.
 
-    Raises :class:`DefinitionError` for event classes that cannot be told apart or could be changed in place.
+    Raises :class:`DefinitionError` for event classes that cannot be told apart or could be changed in place, and for
+    types that JSON cannot carry.
     """
     if context is not None and not isinstance(context, type):
         raise DefinitionError(
@@ -49,7 +60,18 @@ def setup_agent(
             "agent.machine(context=...)",
             code="invalid-context",
         )
-    return Agent(context=context, events=declared_events(events), input=input, output=output)
+    for name, kind in (("input", input), ("output", output)):
+        if kind is not None:
+            adapter_of(kind, f"{name}=")
+    return Agent(
+        context=context,
+        events=declared_events(events),
+        input=input,
+        output=output,
+        emits=None if emits is None else declared_events(emits, "emits"),
+        models=checked_models(models),
+        tools=named_tools(tools or (), {}, what="setup_agent"),
+    )
 
 
 def mapping(context: type[M]) -> Callable[..., M]:

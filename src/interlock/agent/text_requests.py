@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias, cast, get_args
+from functools import cache
+from typing import Literal, TypeAlias
+
+from pydantic import TypeAdapter, ValidationError
 
 from interlock.agent.messages import AgentMessage, system_message, user_message
 from interlock.agent.messages_schema import messages_schema
-from interlock.agent.reasons import short
+from interlock.agent.reasons import reasons
 from interlock.agent.requests import JsonObject
 from interlock.errors import InputError
 
@@ -16,8 +18,6 @@ __all__ = ["TextMode", "TextRequest", "ToolDescriptor", "request_messages"]
 
 TextMode: TypeAlias = Literal["generate", "stream"]
 """Whether the answer comes whole or in pieces; it is the same answer."""
-
-_MODES: tuple[TextMode, ...] = get_args(TextMode)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class TextRequest:
     max_steps: int = 8
     """How many turns the model may take, the one with the answer included."""
     steps_remaining: int = 8
-    """How many of them are left; 1 on the last, which can only answer."""
+    """How many of them are left; tools that are called on the last one are not run."""
     output_schema: JsonObject | None = None
     """The JSON schema of the answer; None where it is text."""
     include_reasoning: bool = False
@@ -108,10 +108,20 @@ class TextRequest:
     def from_json(cls, data: JsonObject) -> TextRequest:
         """Return what :meth:`to_json` wrote.
 
-        Raises :class:`InvalidMessagesError` for messages that are none, :class:`InputError` for what is no text request.
+        Raises :class:`InvalidMessagesError` for messages that are none, :class:`InputError` for what is no text
+        request.
         """
-        ...
-        raise NotImplementedError
+        for name in ("messages", "turns"):
+            messages_schema.validate(data.get(name, ()))
+        try:
+            return _reader().validate_python(dict(data))
+        except ValidationError as error:
+            raise InputError(f"this is no text request: {reasons(error)}", code="invalid-input") from None
+
+
+@cache
+def _reader() -> TypeAdapter[TextRequest]:
+    return TypeAdapter(TextRequest)
 
 
 def request_messages(request: TextRequest) -> tuple[AgentMessage, ...]:

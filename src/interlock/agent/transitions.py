@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from types import CodeType
 from typing import Any, TypeAlias, cast
 
+from interlock.agent.adapting import Adapted, Decode
 from interlock.agent.events import EventClass
 from interlock.agent.reasons import short
 from interlock.errors import DefinitionError
@@ -14,26 +14,9 @@ from interlock.statechart import Move, Transition, with_at
 from interlock.statechart import on as engine_on
 from interlock.statechart.definition import WithAt
 
-__all__ = ["Decoding", "event_transition", "slot", "transition"]
+__all__ = ["Then", "event_transition", "is_function", "slot", "transition"]
 
 Then: TypeAlias = str | Sequence[str] | Move | Callable[..., Any] | WithAt
-
-
-class Decoding:
-    """An author's handler whose second argument comes as JSON and is decoded for it.
-
-    It shows the author's name and code, so that errors name his function and its targets can be read from it.
-    """
-
-    def __init__(self, handler: Callable[..., object], decode: Callable[[Any], object]) -> None:
-        self.__qualname__: str = getattr(handler, "__qualname__", type(handler).__name__)
-        self.__code__: CodeType | None = getattr(handler, "__code__", None)
-        self._handler = handler
-        self._decode = decode
-
-    def __call__(self, context: object, output: object) -> object:
-        """Call the author's handler with the decoded output."""
-        return self._handler(context, self._decode(output))
 
 
 def event_transition(
@@ -42,12 +25,19 @@ def event_transition(
     """Return the transition for an event class, type or pattern."""
     if isinstance(event, str):
         return transition(then, fields, event=event, wide=wide)
-    return replace(transition(then, fields, event=event.type, wide=wide), event_class=event)
+    return replace(transition(then, fields, event=_type_of(event), wide=wide), event_class=event)
 
 
 def transition(then: Then, fields: Mapping[str, Any], *, event: str = "", wide: bool = False) -> Transition:
     """Return one candidate: ``then`` is a target, several, a move, or a handler."""
     _check_actor(event, fields.get("meta") or {})
+    guard: object = fields.get("guard")
+    if guard is not None and not is_function(guard):
+        raise DefinitionError(
+            f"{f'on {event!r}: ' if event else ''}guard={short(guard)} is no function; a guard takes what a handler "
+            "takes and returns whether the transition is legal",
+            code="invalid-transition",
+        )
     if isinstance(then, Move):
         made = engine_on(event, then.target, **fields)
         return replace(
@@ -66,22 +56,37 @@ def transition(then: Then, fields: Mapping[str, Any], *, event: str = "", wide: 
     return engine_on(event, with_at(cast("Callable[..., Any]", then)) if wide else then, **fields)
 
 
-def _can_happen(then: object) -> bool:
-    if isinstance(then, type):
-        return False
-    return isinstance(then, str | Sequence | WithAt) or callable(then)
+def is_function(then: object) -> bool:
+    """Whether this can be called to say what happens. A class can be called as well, but says nothing of the kind."""
+    return isinstance(then, WithAt) or (callable(then) and not isinstance(then, type))
 
 
-def slot(then: Then | None, decode: Callable[[Any], object] | None = None) -> tuple[Transition, ...]:
+def slot(then: Then | Transition | None, decode: Decode | None = None) -> tuple[Transition, ...]:
     """Return the candidates of a slot such as ``on_done``: none, or the one that the author gave.
 
     ``decode`` turns the output, which is JSON, into what the handler takes.
     """
     if then is None:
         return ()
-    if decode is not None and callable(then):
-        return (transition(Decoding(then, decode), {}),)
+    if isinstance(then, Transition):
+        return (then,)
+    if decode is not None and callable(then) and is_function(then):
+        return (transition(Adapted(then, decode=decode), {}),)
     return (transition(then, {}),)
+
+
+def _can_happen(then: object) -> bool:
+    return isinstance(then, str | Sequence) or is_function(then)
+
+
+def _type_of(event: object) -> str:
+    kind = getattr(event, "type", None)
+    if not isinstance(event, type) or not isinstance(kind, str):
+        raise DefinitionError(
+            f"on {short(event)}: give an event class, its type, or a pattern such as 'todo.*'",
+            code="invalid-descriptor",
+        )
+    return kind
 
 
 def _check_actor(event: str, meta: Mapping[str, object]) -> None:

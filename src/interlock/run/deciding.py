@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 
-import anyio
-
 from interlock.agent.contract import Choice, DecideExecutor, ExecutorInfo
 from interlock.agent.decisions import checked_choice, decision_request, delivery, judge, moved_on, renewed_request
 from interlock.agent.events import Event
 from interlock.agent.requests import DecisionAttempt, DecisionRequest
 from interlock.errors import DecisionExhaustedError, InterlockError, StepError
 from interlock.run.border import AnyMachine, error_info
-from interlock.run.functions import call
+from interlock.run.functions import Threads, call
 from interlock.run.usage import Budget
 from interlock.run.work import Work
 from interlock.statechart import Input, OwedInvocation, Snapshot
@@ -35,7 +33,7 @@ class Decider:
 
     execute: DecideExecutor
     budget: Budget
-    limiter: anyio.CapacityLimiter
+    threads: Threads
     execution_id: str
 
     async def __call__(self, work: Work) -> None:
@@ -60,7 +58,7 @@ class Decider:
             call_key=f"{self.execution_id}:{request.id}.{len(request.attempts)}",
             attempt=len(request.attempts) + 1,
         )
-        answer = await call(partial(self.execute, request, info), entered=work.entered, limiter=self.limiter)
+        answer = await call(partial(self.execute, request, info), entered=work.entered, threads=self.threads)
         choice = checked_choice(request, answer)
         self.budget.book(choice.usage)
         return choice

@@ -2,46 +2,56 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
+import sys
+import threading
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from typing import cast
 
 import anyio
-import anyio.from_thread
 import anyio.lowlevel
 import anyio.to_thread
 
 from interlock.errors import ExecutorError
 
-__all__ = ["INSIDE", "THREADS", "Entered", "call"]
+__all__ = ["INSIDE", "Entered", "Threads", "call"]
 
 Entered = Callable[[], None]
 """Called once the function is on its way, so that the next one can be started."""
-
-THREADS = 40
-"""How many plain functions of one run work at a time; more wait for their turn."""
 
 INSIDE: ContextVar[bool] = ContextVar("interlock_inside_executor", default=False)
 """Whether this code was called by a run: an executor, a called function, or what these call."""
 
 
-async def call(bound: Callable[[], object], *, entered: Entered, limiter: anyio.CapacityLimiter) -> object:
+class Threads:
+    """Where the plain functions of one run work: in ``most`` threads at a time, and more wait for their turn."""
+
+    __slots__ = ("limiter", "turn")
+
+    def __init__(self, most: int = 40) -> None:
+        self.limiter = anyio.CapacityLimiter(most)
+        self.turn = threading.Lock()
+
+
+async def call(bound: Callable[[], object], *, entered: Entered, threads: Threads) -> object:
     """Call a function (with its arguments bound by ``functools.partial``) and return what it returns.
 
-    Plain functions run in a thread of ``limiter``, with the caller's context variables. A thread cannot be stopped:
-    if the call is cancelled it is left to itself and its result is dropped.
+    Plain functions run in a thread, with the caller's context variables. A thread cannot be stopped: if the call is
+    cancelled it is left to itself and its result is dropped.
     """
     try:
         if _is_async(bound):
             entered()
             answer = bound()
         else:
-            if limiter.available_tokens < 1:
+            if threads.limiter.available_tokens < 1:
                 entered()  # it will have to wait for a thread, and nobody shall wait with it
+            enter = functools.partial(_poster(), entered)
             (answer,) = await anyio.to_thread.run_sync(
-                _in_thread, entered, bound, abandon_on_cancel=True, limiter=limiter
+                _in_thread, threads.turn, enter, bound, abandon_on_cancel=True, limiter=threads.limiter
             )
         return await cast("Awaitable[object]", answer) if inspect.isawaitable(answer) else answer
     except anyio.get_cancelled_exc_class() as error:
@@ -49,9 +59,11 @@ async def call(bound: Callable[[], object], *, entered: Entered, limiter: anyio.
         raise ExecutorError(f"{_name(bound)} was cancelled, but not by the run") from error
 
 
-def _in_thread(entered: Entered, bound: Callable[[], object]) -> tuple[object]:
-    # Threads start in the order in which they are asked for only if each reports before the next is asked for.
-    anyio.from_thread.run_sync(entered)
+def _in_thread(turn: threading.Lock, enter: Callable[[], object], bound: Callable[[], object]) -> tuple[object]:
+    # The next thread is started once this one has reported, and reports once this one has let go of its turn: which,
+    # unlike reporting, it does without letting any other thread run. So functions start in the order of their calls.
+    with turn:
+        enter()
     return (bound(),)  # wrapped: trio takes a bare awaitable from a thread for a mistake
 
 
@@ -66,3 +78,11 @@ def _name(function: Callable[..., object]) -> str:
     while isinstance(function, functools.partial):
         function = function.func
     return str(getattr(function, "__qualname__", type(function).__name__))
+
+
+def _poster() -> Callable[[Entered], object]:
+    """Return how a thread tells the event loop that is running here something, without waiting for an answer."""
+    trio = sys.modules.get("trio")
+    if trio is not None and trio.lowlevel.in_trio_run():
+        return cast("Callable[[Entered], object]", trio.lowlevel.current_trio_token().run_sync_soon)
+    return asyncio.get_running_loop().call_soon_threadsafe

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-import anyio
-
 from interlock.agent.calls import CallSpec
 from interlock.agent.contract import Executors
 from interlock.agent.decide import DECIDE, DecideSpec
 from interlock.errors import BindError
 from interlock.run.border import output_json
 from interlock.run.deciding import Decider
-from interlock.run.functions import THREADS, call
+from interlock.run.functions import Threads, call
 from interlock.run.usage import Budget
 from interlock.run.work import Work
 from interlock.statechart import Machine
@@ -32,11 +30,11 @@ class Performer:
     """Carries out all work of one run: decisions by the host's executor, everything else by the source's function."""
 
     def __init__(self, executors: Executors, budget: Budget, execution_id: str) -> None:
-        self._limiter = anyio.CapacityLimiter(THREADS)
+        self._threads = Threads()
         self._decide = (
             None
             if executors.decide is None
-            else Decider(execute=executors.decide, budget=budget, limiter=self._limiter, execution_id=execution_id)
+            else Decider(execute=executors.decide, budget=budget, threads=self._threads, execution_id=execution_id)
         )
 
     async def __call__(self, work: Work) -> None:
@@ -63,7 +61,7 @@ class Performer:
         positional, named = CallSpec.arguments(work.owed.input)
         spec = work.owed.logic
         try:
-            answer = await call(partial(function, *positional, **named), entered=work.entered, limiter=self._limiter)
+            answer = await call(partial(function, *positional, **named), entered=work.entered, threads=self._threads)
             output = spec.encode(answer) if isinstance(spec, CallSpec) else output_json(answer)
         except Exception as error:  # noqa: BLE001  # whatever it is, it goes to the invocation
             await work.fail(error)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-import anyio
-
 from interlock.agent.contract import DecideExecutor, ExecutorInfo
 from interlock.agent.decisions import checked_choice, judge_choice
 from interlock.agent.events import Event, EventClass
 from interlock.agent.requests import DecisionRequest
 from interlock.errors import DecisionExhaustedError, InputError
-from interlock.run.functions import call
+from interlock.run.functions import Threads, call
 
 __all__ = ["resolve_decision"]
 
@@ -49,12 +47,12 @@ async def resolve_decision(
     def refuse(event: Event) -> str | None:
         return None if can_take is None or can_take(event) else f"{event.type!r} with this payload is not allowed now"
 
-    thread = anyio.CapacityLimiter(1)
+    threads = Threads()
     retries = request.max_retries if max_retries is None else max_retries
     for _ in range(retries + 1):
         number = len(request.attempts) + 1
         info = ExecutorInfo(run_id=run_id, request_id=request.id, call_key=f"{request.id}.{number - 1}", attempt=number)
-        answer = await call(partial(decide, request, info), entered=lambda: None, limiter=thread)
+        answer = await call(partial(decide, request, info), entered=lambda: None, threads=threads)
         judged = judge_choice(request, checked_choice(request, answer), classes, refuse)
         if isinstance(judged, Event):
             return judged

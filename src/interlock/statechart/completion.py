@@ -135,7 +135,8 @@ def finish(working: Working, event: Any) -> None:
                 move = working.call(node.exit, node, event)
                 if move is not None:
                     apply(working, move, node, event, seen, node.exit)
-    working.context = context
+                    # Discarded at once: the next exit sees the context of the end as well.
+                    working.context = context
     _release(working)
 
 

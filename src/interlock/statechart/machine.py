@@ -100,8 +100,18 @@ class Machine(Generic[C, I, O]):
         return src in self._machines
 
     def provide(self, sources: Mapping[str, Any]) -> Machine[C, I, O]:
-        """Return this machine with some sources replaced. Only names that it declares can be given."""
+        """Return this machine with some sources replaced. Only names that it declares can be given.
+
+        Raises :class:`DefinitionError` (``unknown-source``, ``reserved-name``).
+        """
         for name in sources:
+            if name.startswith("agent."):
+                raise DefinitionError(
+                    f"provide() names the source {name!r}, which is the library's own: what asks a model is carried "
+                    "out by the executors that a run is given",
+                    code="reserved-name",
+                    machine=self.id,
+                )
             if name not in self.sources:
                 raise DefinitionError(
                     f"provide() names the source {name!r}. {did_you_mean(name, self.sources)}",

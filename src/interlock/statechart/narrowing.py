@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, is_typeddict
 
 from pydantic import BaseModel, ValidationError
 
@@ -42,12 +42,13 @@ class Narrowing:
         self.kind: Any = kind
         self.name = self._type.name
         self._fields = _given_fields(kind, self._type)
-        for name in self._fields if wide.fields is not None else ():
-            if name not in wide.fields:
+        known = wide.fields
+        for name in self._fields:
+            if known is not None and name not in known:
                 raise TypeRefusedError(
                     "invalid-context",
-                    f"{self.name} has the field {name!r}, which the machine's context, {wide.name}, has not; a narrower "
-                    f"type restricts fields that are there. {did_you_mean(name, wide.fields)}",
+                    f"{self.name} has the field {name!r}, which the machine's context, {wide.name}, has not; a "
+                    f"narrower type restricts fields that are there. {did_you_mean(name, known)}",
                 )
 
     def view(self, context: Any) -> Any:
@@ -56,7 +57,7 @@ class Narrowing:
         if isinstance(context, Mapping):
             values: dict[str, Any] = {name: context[name] for name in self._fields if name in context}
         else:
-            if isinstance(context, kind):
+            if not is_typeddict(kind) and isinstance(context, kind):
                 return context
             values = {name: getattr(context, name) for name in self._fields}
         try:

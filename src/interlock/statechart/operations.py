@@ -46,7 +46,9 @@ def operate(
         elif name == "stop":
             child = seen.get(operation.id or "")
             if child is not None:
-                stop(working, child)
+                # Whoever bears the name by now: an earlier function of this microstep may have stopped the child and
+                # spawned another in its place, and this one shall be able to do the same.
+                stop(working, working.children.get(child.id, child))
         else:
             send(working, operation, node, event, seen)
 
@@ -210,10 +212,12 @@ def add_child(
 
 def stop(working: Working, child: Child) -> None:
     """Stop a child, and with it everything below it."""
-    if working.children.get(child.id) is not child:
-        return  # stopped before in this microstep, and its id may be another's by now
-    del working.own_children()[child.id]
+    current = working.children.get(child.id) is child
+    if current:
+        del working.own_children()[child.id]
     if working.machine.is_machine(child.src):
+        if not current:
+            return  # stopped before in this microstep, and its id may be another's by now
         kid = working.disown(child.id)
         inner = kid.freeze() if kid is not None and kid.parent_key == child.key else child.snapshot
         if inner is not None:

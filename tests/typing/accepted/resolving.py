@@ -1,7 +1,7 @@
 # fmt: off
 from typing_extensions import assert_type
 
-import interlock.agent as il
+import interlock as il
 import interlock.statechart as sc
 
 

@@ -1,5 +1,4 @@
 # fmt: off
-from collections.abc import Awaitable
 from typing import assert_never
 
 from pydantic import BaseModel
@@ -72,4 +71,4 @@ if isinstance(idle, il.Idle):
 
 # Scripted executors are executors.
 script: il.Executors = il.ScriptedExecutors(decisions=["Ping", Ping(count=1), lambda request: {"type": request.events[0].type}])
-waited: Awaitable[object] = il.run_agent(machine, executors=script)
+il.run_agent_sync(machine, executors=script)

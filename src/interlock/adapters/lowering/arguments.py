@@ -10,7 +10,7 @@ from typing import NoReturn, cast
 
 from interlock.agent.plain import DEEPEST
 
-__all__ = ["Malformed", "readable", "read_arguments"]
+__all__ = ["Malformed", "cleaned", "read_arguments", "readable"]
 
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
@@ -45,7 +45,7 @@ def read_arguments(given: object) -> dict[str, object] | Malformed:
         return {}
     if not isinstance(value, dict):
         return Malformed("the arguments are JSON, but no object", readable(text))
-    return cast("dict[str, object]", _clean(cast("object", value)))
+    return cast("dict[str, object]", cleaned(cast("object", value)))
 
 
 def readable(text: str) -> str:
@@ -55,13 +55,14 @@ def readable(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def _clean(value: object) -> object:
+def cleaned(value: object) -> object:
+    """Return JSON with all its texts as :func:`readable` gives them."""
     if isinstance(value, str):
         return readable(value)
     if isinstance(value, dict):
-        return {readable(name): _clean(item) for name, item in cast("dict[str, object]", value).items()}
+        return {readable(name): cleaned(item) for name, item in cast("dict[str, object]", value).items()}
     if isinstance(value, list):
-        return [_clean(item) for item in cast("list[object]", value)]
+        return [cleaned(item) for item in cast("list[object]", value)]
     return value
 
 

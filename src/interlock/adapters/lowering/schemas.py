@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias, cast, final
 
-__all__ = ["object_schema", "restored", "strict_schema"]
+__all__ = ["embedded", "object_schema", "restored", "strict_schema"]
 
 Schema: TypeAlias = Mapping[str, object]
 
@@ -36,7 +36,8 @@ def object_schema(schema: Schema) -> dict[str, object]:
     """Return a schema whose root is an object with ``properties``, as every provider demands, else as it was."""
     root = _root(schema)
     if not any(word in root for word in ("anyOf", "oneOf", "allOf")):
-        root = {"type": "object", "properties": {}, **root}
+        empty: dict[str, object] = {}
+        root = {"type": "object", "properties": empty, **root}
     return root
 
 
@@ -54,9 +55,7 @@ def strict_schema(schema: Schema) -> dict[str, object] | None:
     try:
         made = maker.convert(root, 1, ())
         if definitions:
-            made["$defs"] = {
-                name: maker.convert(inner, 1, (f"#/$defs/{name}",)) for name, inner in definitions.items()
-            }
+            made["$defs"] = {name: maker.convert(inner, 1, (f"#/$defs/{name}",)) for name, inner in definitions.items()}
     except _InexpressibleError:
         return None
     return made if _within_limits(made) else None
@@ -68,6 +67,29 @@ def restored(schema: Schema, value: object) -> object:
     A null stands for "left out" where the schema knows no null. ``value`` is JSON of any shape: nothing is validated.
     """
     return _Reader(_root(schema)).read(schema, value)
+
+
+def embedded(schema: Schema, *, prefix: str) -> tuple[dict[str, object], dict[str, object]]:
+    """Return a schema that can stand inside another one, and the definitions that belong beside that one's root.
+
+    ``prefix`` keeps the definitions of several schemas apart.
+    """
+    root = _root(schema)
+    definitions = {prefix + name: _renamed(inner, prefix) for name, inner in _definitions(root).items()}
+    return {key: _renamed(value, prefix) for key, value in root.items() if key != "$defs"}, definitions
+
+
+def _renamed(value: object, prefix: str) -> object:
+    if isinstance(value, Mapping):
+        given = cast("Mapping[str, object]", value)
+        made = {key: _renamed(item, prefix) for key, item in given.items()}
+        name = given.get("$ref")
+        if isinstance(name, str) and name.startswith("#/$defs/"):
+            made["$ref"] = f"#/$defs/{prefix}{name.removeprefix('#/$defs/')}"
+        return made
+    if isinstance(value, list | tuple):
+        return [_renamed(item, prefix) for item in cast("Sequence[object]", value)]
+    return value
 
 
 class _InexpressibleError(Exception):
@@ -95,10 +117,11 @@ class _Resolver:
         found: object = self._root
         for step in name.removeprefix("#").split("/")[1:]:
             step = step.replace("~1", "/").replace("~0", "~")  # noqa: PLW2901  # as JSON Pointer writes it
-            found = cast("Schema", found).get(step) if isinstance(found, Mapping) else None
-        if not name.startswith("#") or not isinstance(found, Mapping):
+            found = _node(found).get(step)
+        target = _node(found)
+        if not name.startswith("#") or not target:
             raise _InexpressibleError
-        return cast("Schema", found)
+        return target
 
     def knows_null(self, node: Schema) -> bool:
         """Whether null itself fits a schema."""
@@ -181,7 +204,8 @@ class _Reader(_Resolver):
                 return self.read(next(member for member in members if self._fits(member, value)), value)
         except (_InexpressibleError, StopIteration):
             return value
-        if isinstance(value, Mapping) and isinstance(properties := node.get("properties"), Mapping):
+        properties, items = node.get("properties"), node.get("items")
+        if isinstance(value, Mapping) and isinstance(properties, Mapping):
             known = cast("Mapping[str, Schema]", properties)
             required = _list(node.get("required"))
             return {
@@ -189,9 +213,9 @@ class _Reader(_Resolver):
                 for name, item in cast("Mapping[str, object]", value).items()
                 if item is not None or name not in known or name in required or self.knows_null(known[name])
             }
-        if isinstance(value, list) and isinstance(items := node.get("items"), Mapping):
-            return [self.read(cast("Schema", items), item) for item in cast("list[object]", value)]
-        return value
+        if isinstance(value, list | tuple) and isinstance(items, Mapping):
+            return [self.read(cast("Schema", items), item) for item in cast("Sequence[object]", value)]
+        return value  # pyright: ignore[reportUnknownVariableType]  # JSON of any shape
 
     def _fits(self, node: Schema, value: object) -> bool:
         """Whether a value looks like this member of a union: by its type and by the fields that tell members apart."""
@@ -209,7 +233,9 @@ class _Reader(_Resolver):
         if any(name not in given for name in _list(node.get("required"))):
             return False
         return all(
-            given.get(name) in choices for name, field in fields.items() if (choices := list(_fixed(self.resolve(field))))
+            given.get(name) in choices
+            for name, field in fields.items()
+            if (choices := list(_fixed(self.resolve(field))))
         )
 
 
@@ -259,6 +285,10 @@ def _definitions(schema: Schema) -> Mapping[str, Schema]:
     return cast("Mapping[str, Schema]", found) if isinstance(found, Mapping) else {}
 
 
+def _node(value: object) -> Schema:
+    return cast("Schema", value) if isinstance(value, Mapping) else {}
+
+
 def _members(node: Schema) -> list[Schema]:
     return [cast("Schema", member) for member in _list(node.get("anyOf") or node.get("oneOf"))]
 
@@ -285,7 +315,7 @@ def _is_of(kind: object, value: object) -> bool:
         case "object":
             return isinstance(value, Mapping)
         case "array":
-            return isinstance(value, list)
+            return isinstance(value, list | tuple)
         case "string":
             return isinstance(value, str)
         case "null":

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 import interlock.agent as il
 from interlock.errors import DefinitionError
+from tests.agent import wrong_machines
 
 
 class Ask(il.Event):
@@ -227,7 +228,7 @@ ROWS: list[tuple[str, Callable[[], object], str, str]] = [
     ),
     (
         "a prompt and messages",
-        lambda: agent.decide(prompt="x", messages=[{"role": "user"}]),
+        lambda: agent.decide(prompt="x", messages=[{"role": "user", "content": "y"}]),
         "invalid-decision",
         "prompt and messages",
     ),
@@ -314,12 +315,19 @@ ROWS: list[tuple[str, Callable[[], object], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("build", "code", "message"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
+ALL_ROWS = [*ROWS, *wrong_machines.ROWS]
+
+
+@pytest.mark.parametrize(("build", "code", "message"), [row[1:] for row in ALL_ROWS], ids=[row[0] for row in ALL_ROWS])
 def test_a_mistake_is_said_when_the_machine_is_built(build: Callable[[], object], code: str, message: str):
     with pytest.raises(DefinitionError) as caught:
         build()
     assert caught.value.code == code
     assert re.search(message, str(caught.value)), str(caught.value)
+
+
+def test_no_row_is_written_twice():
+    assert len({row[0] for row in ALL_ROWS}) == len(ALL_ROWS) >= 100
 
 
 def test_the_librarys_own_events_may_be_handled():

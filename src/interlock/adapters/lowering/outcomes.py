@@ -1,0 +1,48 @@
+"""Answers that are none: refused, or cut off."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from interlock.adapters.lowering.completions import Completion
+from interlock.agent.requests import DecisionRequest
+from interlock.agent.text_requests import TextRequest
+from interlock.errors import RefusedError, TruncatedError
+
+__all__ = ["check_whole"]
+
+
+class _Names(TypedDict):
+    request: str | None
+    request_id: str
+    kind: str
+
+
+def check_whole(completion: Completion, request: TextRequest | DecisionRequest, *, whole: bool) -> None:
+    """Raise :class:`RefusedError` or :class:`TruncatedError` where an answer cannot be used.
+
+    Arguments:
+        completion: the answer.
+        request: what was asked.
+        whole: whether half an answer is of no use. Half a text is; half a value, a call or a choice is not, even
+            where what has come could be read.
+    """
+    kind = "decision" if isinstance(request, DecisionRequest) else "text request"
+    names: _Names = {"request": request.name, "request_id": request.id, "kind": kind}
+    if completion.refusal is not None:
+        raise RefusedError(
+            f"the model refuses to answer: {completion.refusal[:500]}", partial_output=completion.refusal, **names
+        )
+    if completion.finish_reason == "content-filter":
+        raise RefusedError(
+            "the provider's content filter holds the answer back", partial_output=completion.text, **names
+        )
+    if completion.finish_reason == "length" and (whole or completion.calls):
+        limit = request.max_output_tokens
+        cut = "the limit of the model or the provider" if limit is None else f"max_output_tokens={limit}"
+        partial = completion.text or "".join(f"{call.name}({call.arguments}" for call in completion.calls)
+        raise TruncatedError(
+            f"the answer was cut off at {cut} before it was whole; raise the limit, or ask for less",
+            partial_output=partial,
+            **names,
+        )

@@ -1,0 +1,134 @@
+"""What an agent is bound to: its types, its events, and how functions written for it are handed to the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Generic, ParamSpec, TypeVar
+
+from interlock.agent.adapting import Adapted, Decode, check_arguments
+from interlock.agent.emitting import check_emitted
+from interlock.agent.events import EventClass
+from interlock.agent.reasons import short
+from interlock.agent.tools import Tool
+from interlock.agent.transitions import Then, event_transition, is_function, slot
+from interlock.errors import DefinitionError, did_you_mean
+from interlock.statechart import Move, Transition
+from interlock.statechart.narrowing import Narrowing
+
+__all__ = ["Bound", "known_keywords", "refuse_positional"]
+
+P = ParamSpec("P")
+C = TypeVar("C")
+I = TypeVar("I")  # noqa: E741  # input
+O = TypeVar("O")  # noqa: E741  # output
+
+_SLOTS = {"on_done": "output", "on_error": "error", "on_timeout": None}
+"""What the handlers of a slot get besides the context."""
+
+_FUNCTIONS = ("entry", "exit")
+
+
+class Bound(Generic[P, C, I, O]):
+    """The types and declarations of an agent, and what its words have in common."""
+
+    __slots__ = ("_context", "_emits", "_events", "_input", "_models", "_narrow", "_output", "_tools")
+
+    def __init__(
+        self,
+        *,
+        context: Any,  # noqa: ANN401  # what setup has checked, a class or nothing
+        events: Mapping[str, EventClass],
+        input: Any,  # noqa: ANN401  # the same
+        output: Any,  # noqa: ANN401  # the same
+        emits: Mapping[str, EventClass] | None = None,
+        models: Mapping[str, str] | None = None,
+        narrow: Narrowing | None = None,
+        tools: Mapping[str, Tool] | None = None,
+    ) -> None:
+        self._context = context
+        self._events = dict(events)
+        self._input = input
+        self._output = output
+        self._emits = None if emits is None else dict(emits)
+        self._models = dict(models or {})
+        self._narrow = narrow
+        self._tools = dict(tools or {})
+
+    @property
+    def models(self) -> Mapping[str, str]:
+        """The declared aliases of models, for whoever carries out requests."""
+        return dict(self._models)
+
+    def _adapted(self, given: Any, place: str, takes: tuple[str, ...], decode: Decode | None = None) -> Any:  # noqa: ANN401  # functions of any kind, and values
+        """Return a function as the engine shall call it; whatever is no function as it is.
+
+        ``takes`` names the arguments that it will be called with, ``decode`` makes the second one.
+        """
+        if not callable(given) or not is_function(given):
+            return given
+        check_arguments(given, place, takes)
+        check = None if self._emits is None else self._check_emitted
+        if self._narrow is None and decode is None and check is None:
+            return given
+        return Adapted(given, narrow=self._narrow, decode=decode, check=check)
+
+    def _check_emitted(self, move: Move) -> None:
+        if self._emits is not None and move.operations:
+            check_emitted(move.operations, self._emits)
+
+    def _transition(
+        self,
+        then: Then,
+        fields: Mapping[str, Any],
+        place: str,
+        takes: tuple[str, ...],
+        decode: Decode | None = None,
+        *,
+        event: str | EventClass = "",
+        wide: bool = False,
+    ) -> Transition:
+        given = dict(fields)
+        if "guard" in given:
+            given["guard"] = self._adapted(given["guard"], f"{place}: guard", takes, decode)
+        handler = self._adapted(then, place, (*takes, "at") if wide else takes, decode)
+        return event_transition(event, handler, given, wide=wide)
+
+    def _slot(self, then: Any, place: str, second: str | None, decode: Decode | None = None) -> tuple[Transition, ...]:  # noqa: ANN401  # whatever the author gave
+        """Return the candidates of a slot such as ``on_done``, whose handlers take the context and ``second``."""
+        takes = ("context",) if second is None else ("context", second)
+        return slot(self._adapted(then, place, takes, decode))
+
+    def _state_fields(self, word: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the keywords of a state, or of work, as the engine takes them: what may happen as candidates."""
+        found: dict[str, Any] = {}
+        for name, value in fields.items():
+            if name in _SLOTS:
+                found[name] = self._slot(value, f"{word}({name}=)", _SLOTS[name])
+            elif name in _FUNCTIONS:
+                found[name] = self._adapted(value, f"{word}({name}=)", ("context",))
+            else:
+                found[name] = value
+        return found
+
+    def _invoke_fields(self, word: str, fields: dict[str, Any]) -> dict[str, Any]:
+        """Take out of ``fields`` what may be said about any work, as the engine takes it."""
+        names = ("id", "on_error", "timeout", "on_timeout", "meta")
+        return self._state_fields(word, {name: fields.pop(name) for name in names if name in fields})
+
+
+def known_keywords(word: str, given: Iterable[str], *known: type) -> None:
+    """Refuse a keyword that none of the typed dictionaries ``known`` declares."""
+    names: set[str] = set()
+    for kind in known:
+        names |= getattr(kind, "__required_keys__", set[str]()) | getattr(kind, "__optional_keys__", set[str]())
+    for name in given:
+        if name not in names:
+            raise DefinitionError(
+                f"{word}() has no keyword {name!r}. {did_you_mean(name, names)}", code="unknown-keyword"
+            )
+
+
+def refuse_positional(what: str, values: Iterable[object]) -> None:
+    """Refuse context fields that are given without their names."""
+    if shown := ", ".join(short(value) for value in values):
+        raise TypeError(f"{what}() takes context fields by name: write field=value instead of {shown}")

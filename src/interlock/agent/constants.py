@@ -1,0 +1,123 @@
+"""What is written as a value can be judged at once: fields, events and sources of moves, arguments, model names."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from interlock.agent.calls import CallSpec
+from interlock.agent.emitting import refused_event
+from interlock.agent.events import EventClass
+from interlock.agent.model_refs import near_alias
+from interlock.agent.reasons import short
+from interlock.agent.walking import Place, places, transitions, wording_of
+from interlock.errors import DefinitionError, did_you_mean
+from interlock.statechart import Invoke, Machine, Move, State
+from interlock.statechart.moves import Operation
+
+__all__ = ["check_constants"]
+
+Classes = Mapping[str, EventClass]
+
+
+def check_constants(
+    machine: Machine[Any, Any, Any], events: Classes, emits: Classes | None, models: Mapping[str, str]
+) -> None:
+    """Refuse a machine in which something that is written as a value, not as a function, can never be right."""
+    for place in places(machine.definition):
+        for slot, patch, operations in _moves(place.state):
+            _check_fields(machine, place, slot, patch)
+            for operation in operations:
+                reason = _wrong(machine, operation, events, emits)
+                if reason is not None:
+                    raise DefinitionError(f"{slot}: {reason[1]}", code=reason[0], machine=machine.id, state=place.path)
+        for invoke in place.state.invoke:
+            _check_call(machine, place, invoke)
+            _check_model(machine, place, invoke, models)
+
+
+def _moves(state: State) -> Iterator[tuple[str, Mapping[str, Any], Iterable[Operation]]]:
+    for slot, transition in transitions(state):
+        if transition.handler is None:
+            yield slot, transition.patch or {}, transition.operations
+    for slot, given in (("entry", state.entry), ("exit", state.exit)):
+        if isinstance(given, Move):
+            yield slot, given.patch or {}, given.operations
+
+
+def _check_fields(machine: Machine[Any, Any, Any], place: Place, slot: str, patch: Mapping[str, Any]) -> None:
+    known = machine.table.context.fields
+    for name in patch if known is not None else ():
+        if name not in (known or {}):
+            raise DefinitionError(
+                f"{slot}: the move sets the field {name!r}, but {machine.table.context.name} has no such field. "
+                f"{did_you_mean(name, known or {})}",
+                code="unknown-field",
+                machine=machine.id,
+                state=place.path,
+            )
+
+
+def _wrong(
+    machine: Machine[Any, Any, Any], operation: Operation, events: Classes, emits: Classes | None
+) -> tuple[str, str] | None:
+    """Return code and reason where an effect of a constant move can never be carried out."""
+    name, payload = operation.name, operation.payload
+    if name == "emit" and emits is not None:
+        reason = refused_event(payload, emits, "emits")
+        if reason is not None:
+            return "unknown-event", f"the move emits {short(payload)}: {reason}"
+    elif name == "raise":
+        reason = refused_event(payload, events, "events")
+        if reason is not None:
+            return "unknown-event", f"the move raises {short(payload)}: {reason}"
+    elif name == "spawn" and operation.to not in machine.sources:
+        return "unknown-source", (
+            f"the move spawns the source {operation.to!r}, which the machine does not have. "
+            f"{did_you_mean(str(operation.to), machine.sources)}"
+        )
+    if isinstance(operation.delay, str) and operation.delay not in machine.table.delays:
+        return "unknown-delay", (
+            f"the delay {operation.delay!r} is not among the machine's delays. "
+            f"{did_you_mean(operation.delay, machine.table.delays)}"
+        )
+    return None
+
+
+def _check_call(machine: Machine[Any, Any, Any], place: Place, invoke: Invoke) -> None:
+    spec = invoke.logic
+    if not isinstance(spec, CallSpec) or callable(invoke.input) or machine.sources.get(spec.name) is not spec.function:
+        return
+    try:
+        signature = inspect.signature(spec.function)
+    except (TypeError, ValueError):
+        return  # a builtin that does not say
+    positional, named = CallSpec.arguments(invoke.input)
+    unknown = [name for name in named if name not in signature.parameters]
+    try:
+        signature.bind(*positional, **named)
+    except TypeError as error:
+        hint = f". {did_you_mean(unknown[0], signature.parameters)}" if unknown else ""
+        raise DefinitionError(
+            f"call({spec.name}): the function takes {signature}, and input={short(invoke.input)} does not fit: "
+            f"{error}{hint}",
+            code="invalid-call",
+            machine=machine.id,
+            state=place.path,
+        ) from None
+
+
+def _check_model(machine: Machine[Any, Any, Any], place: Place, invoke: Invoke, models: Mapping[str, str]) -> None:
+    model = wording_of(invoke).get("model")
+    if not isinstance(model, str):
+        return
+    near = near_alias(model, models)
+    if near is not None:
+        raise DefinitionError(
+            f"model={model!r} is neither an alias nor a reference that models= declares. Did you mean {near!r}? If the "
+            "model is called that, declare it in models=, or name its provider: 'provider/id'",
+            code="unknown-model",
+            machine=machine.id,
+            state=place.path,
+        )

@@ -1,0 +1,54 @@
+"""Declared types of what comes in and goes out: made when the agent is, and the way back from JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import PydanticUserError, TypeAdapter, ValidationError
+from pydantic_core import to_json
+
+from interlock.agent.reasons import reasons, short
+from interlock.errors import DefinitionError, InputError
+from interlock.statechart.frozen import freeze
+
+__all__ = ["DeclaredOutput", "adapter_of"]
+
+
+def adapter_of(kind: Any, place: str) -> TypeAdapter[Any]:  # noqa: ANN401  # a type, of whatever kind
+    """Return what checks values of a type; raises :class:`DefinitionError` for what is none that JSON can carry."""
+    try:
+        if isinstance(kind, type) or getattr(kind, "__origin__", None) is not None or not callable(kind):
+            return TypeAdapter(kind)
+    except (PydanticUserError, TypeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise DefinitionError(
+            f"{place}{short(kind)} is no type that JSON can carry: {reason}", code="invalid-type"
+        ) from None
+    raise DefinitionError(f"{place}{short(kind)} is no type", code="invalid-type")
+
+
+class DeclaredOutput:
+    """The type that a state's output has for the handler of its ``on_done``."""
+
+    def __init__(self, kind: type[object]) -> None:
+        self.name: str = getattr(kind, "__name__", str(kind))
+        self._adapter = adapter_of(kind, "done(): ")
+
+    def __call__(self, output: object) -> object:
+        """Return an output, which is JSON, as the declared type; raises :class:`InputError` where it is none."""
+        try:
+            return self._adapter.validate_json(to_json(output))
+        except ValidationError as error:
+            raise InputError(
+                f"the state's output {short(output)} is no {self.name}, which agent.done({self.name}, ...) declares: "
+                f"{reasons(error)}",
+                code="invalid-output",
+            ) from error
+
+    def refusal(self, output: object) -> str | None:
+        """Return why a constant output can never be of this type; None where it is."""
+        try:
+            self._adapter.validate_json(to_json(freeze(output, models=True)))
+        except ValidationError as error:
+            return reasons(error)
+        return None

@@ -1,0 +1,146 @@
+"""What states promise each other: outputs of a declared type, ends that can be reached, a context narrow enough."""
+
+from __future__ import annotations
+
+from typing import Any, is_typeddict
+
+from pydantic import TypeAdapter, ValidationError
+
+from interlock.agent.adapting import Adapted
+from interlock.agent.outputs import DeclaredOutput
+from interlock.agent.reasons import reasons, short
+from interlock.agent.walking import Place, places, transitions, wording_of
+from interlock.errors import DefinitionError, NotJsonError
+from interlock.statechart import UNSET, Machine, State
+from interlock.statechart.definition import WithAt
+from interlock.statechart.frozen import freeze
+
+__all__ = ["check_promises"]
+
+
+def check_promises(machine: Machine[Any, Any, Any]) -> None:
+    """Refuse a machine whose states cannot keep what they, or the machine, promise."""
+    for place in places(machine.definition):
+        if place.state.on_done:
+            _check_done(machine, place)
+        _check_narrow(machine, place)
+    if machine.output_type is not None:
+        for key, state in machine.definition.states.items():
+            if state.kind == "final" and machine.definition.kind != "parallel":
+                _check_final(machine, machine.output_type, key, state)
+
+
+def _check_final(machine: Machine[Any, Any, Any], kind: TypeAdapter[Any], key: str, state: State) -> None:
+    if _is_function(state.output):
+        return
+    if state.output is UNSET:
+        if _refusal(kind, None) is not None:
+            raise DefinitionError(
+                "this final state ends the machine without an output, and the machine's output type does not take "
+                "None; give agent.final(output=...)",
+                code="invalid-state",
+                machine=machine.id,
+                state=key,
+            )
+        return
+    reason = _refusal(kind, state.output)
+    if reason is not None:
+        raise DefinitionError(
+            f"this final state ends the machine with {short(state.output)}, which its output type refuses: {reason}",
+            code="invalid-state",
+            machine=machine.id,
+            state=key,
+        )
+
+
+def _refusal(kind: TypeAdapter[Any], output: object) -> str | None:
+    try:
+        kind.validate_python(freeze(output, "output", models=True))
+    except ValidationError as error:
+        return reasons(error)
+    except NotJsonError as error:
+        return str(error)
+    return None
+
+
+def _check_done(machine: Machine[Any, Any, Any], place: Place) -> None:
+    state = place.state
+    reason = None
+    if not place.around:
+        reason = "when the root is done the machine has ended; its output goes to whoever runs it"
+    elif state.kind == "compound" and not any(child.kind == "final" for child in state.states.values()):
+        reason = "none of its child states is an end; give it one with agent.end(...)"
+    elif state.kind == "parallel":
+        endless = [key for key, child in state.states.items() if not _can_end(child)]
+        if endless:
+            reason = f"its region {endless[0]!r} has no end; give each region one with agent.end(...)"
+    elif state.kind == "atomic":
+        reason = "a state without child states is never done; work that it starts has an on_done of its own"
+    if reason is not None:
+        raise DefinitionError(
+            f"on_done= is never taken: {reason}", code="invalid-state", machine=machine.id, state=place.path
+        )
+    for transition in state.on_done:
+        kind = transition.handler.decode if isinstance(transition.handler, Adapted) else None
+        if isinstance(kind, DeclaredOutput) and state.kind == "compound":
+            _check_ends(machine, place, kind)
+
+
+def _check_ends(machine: Machine[Any, Any, Any], place: Place, kind: DeclaredOutput) -> None:
+    for key, child in place.state.states.items():
+        if child.kind != "final" or _is_function(child.output):
+            continue
+        output = None if child.output is UNSET else child.output
+        reason = kind.refusal(output)
+        if reason is not None:
+            given = "ends without an output" if child.output is UNSET else f"ends with {short(output)}"
+            raise DefinitionError(
+                f"its end {key!r} {given}, which is no {kind.name}, as on_done=agent.done({kind.name}, ...) declares: "
+                f"{reason}",
+                code="invalid-state",
+                machine=machine.id,
+                state=place.path,
+            )
+
+
+def _can_end(state: State) -> bool:
+    if state.kind == "parallel":
+        return all(_can_end(child) for child in state.states.values())
+    if state.kind == "compound":
+        return any(child.kind == "final" for child in state.states.values())
+    return state.kind in {"final", "history"}
+
+
+def _check_narrow(machine: Machine[Any, Any, Any], place: Place) -> None:
+    """Refuse a function that wants a narrower context where no state makes sure of it."""
+    if place.state.kind == "choice":
+        return  # never rests: what it is given is looked at when it chooses
+    promised = [item.context for item in (place.state, *place.around) if item.context is not None]
+    found: list[tuple[str, object]] = [("entry", place.state.entry), ("exit", place.state.exit)]
+    for slot, transition in transitions(place.state):
+        found += [(slot, transition.handler), (f"{slot}: guard", transition.guard)]
+    for invoke in place.state.invoke:
+        found += [(f"invoke {invoke.src}: input", invoke.input)]
+        found += [(f"invoke {invoke.src}: {name}", value) for name, value in wording_of(invoke).items()]
+    for slot, given in found:
+        function = given.function if isinstance(given, WithAt) else given
+        if not isinstance(function, Adapted) or function.narrow is None:
+            continue
+        kind = function.narrow.kind
+        if not any(_implies(other, kind) for other in promised):
+            raise DefinitionError(
+                f"{slot}: this function takes a context of type {function.narrow.name}, but neither the state nor one "
+                f"around it declares that; make the state with the words of agent.narrow({function.narrow.name}), or "
+                f"give agent.state(context={function.narrow.name}, ...)",
+                code="invalid-context",
+                machine=machine.id,
+                state=place.path,
+            )
+
+
+def _implies(promised: Any, kind: Any) -> bool:  # noqa: ANN401  # classes of contexts
+    return promised is kind or (not is_typeddict(kind) and issubclass(promised, kind))
+
+
+def _is_function(output: object) -> bool:
+    return callable(output) or isinstance(output, WithAt)
