@@ -27,6 +27,7 @@ The tree, and who should catch what::
     |- MissingExtraError               an optional package that is not there: install the extra
     |- ProviderError                   a model's provider that refused, failed or broke off: try again, or elsewhere
     |- UnsupportedRequestError         a request that the model's provider has no form for; it was not sent
+    |- WeightsError                    the weights of a local model, which are not there and cannot be fetched
     |- UncertainChoiceError            a chooser that will not guess: give the machine a way out
     `- ScriptExhaustedError            a scripted executor that was asked more often than its script goes
 
@@ -71,6 +72,7 @@ __all__ = [
     "TruncatedError",
     "UncertainChoiceError",
     "UnsupportedRequestError",
+    "WeightsError",
     "did_you_mean",
 ]
 
@@ -347,6 +349,16 @@ class UnsupportedRequestError(InterlockError):
     """
 
     code = "unsupported-request"
+
+
+class WeightsError(InterlockError):
+    """The weights of a local model are not there and cannot be had; the message says how to bring them by hand.
+
+    ``code`` is ``weights-unavailable``, or ``weights-damaged`` where what came is something else than it should be.
+    Nothing half fetched is ever kept or loaded.
+    """
+
+    code = "weights-unavailable"
 
 
 class UncertainChoiceError(InterlockError):

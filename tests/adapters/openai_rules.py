@@ -9,11 +9,34 @@ from collections.abc import Iterator
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 MOST_TOOLS = 128
 FIELDS = {
-    "messages", "model", "frequency_penalty", "logit_bias", "logprobs", "max_completion_tokens", "max_tokens", "metadata",
-    "n", "parallel_tool_calls", "presence_penalty", "prompt_cache_key", "reasoning_effort", "response_format", "seed",
-    "service_tier", "stop", "store", "stream", "stream_options", "temperature", "tool_choice", "tools", "top_logprobs",
-    "top_p", "user", "verbosity",
-}  # fmt: skip
+    "messages",
+    "model",
+    "frequency_penalty",
+    "logit_bias",
+    "logprobs",
+    "max_completion_tokens",
+    "max_tokens",
+    "metadata",
+    "n",
+    "parallel_tool_calls",
+    "presence_penalty",
+    "prompt_cache_key",
+    "reasoning_effort",
+    "response_format",
+    "seed",
+    "service_tier",
+    "stop",
+    "store",
+    "stream",
+    "stream_options",
+    "temperature",
+    "tool_choice",
+    "tools",
+    "top_logprobs",
+    "top_p",
+    "user",
+    "verbosity",
+}
 ROLES = {
     "system": {"role", "content", "name"},
     "developer": {"role", "content", "name"},
@@ -33,17 +56,17 @@ FORMATS = {"date-time", "time", "date", "duration", "email", "hostname", "ipv4",
 TYPES = {"string", "number", "boolean", "integer", "object", "array", "null"}
 
 
-class Refused(Exception):
+class RefusedRequestError(Exception):
     """A request that the API refuses; the text says why."""
 
 
 def need(condition: object, why: str) -> None:
     if not condition:
-        raise Refused(why)
+        raise RefusedRequestError(why)
 
 
 def check(body: dict) -> None:
-    """Raise Refused where the API would answer 400."""
+    """Raise RefusedRequestError where the API would answer 400."""
     need(isinstance(body, dict), "the body must be a JSON object")
     unknown = sorted(body.keys() - FIELDS)
     need(not unknown, f"Unrecognized request argument supplied: {', '.join(unknown)}")
@@ -260,7 +283,7 @@ def image(given: dict, where: str) -> None:
         try:
             decoded = base64.b64decode(data, validate=True)
         except binascii.Error:
-            raise Refused(f"Invalid '{where}...image_url': no base64") from None
+            raise RefusedRequestError(f"Invalid '{where}...image_url': no base64") from None
         need(decoded.startswith(SIGNATURES[kind]), f"Invalid '{where}...image_url': the bytes are no {kind}")
     else:
         need(url.startswith(("http://", "https://")), f"Invalid '{where}...image_url.url'")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Literal
 
-from .openai_rules import Refused, check
+from .openai_rules import RefusedRequestError, check
 
 USAGE = {
     "prompt_tokens": 11,
@@ -154,7 +154,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self.fail(Failure(404, f"Invalid URL (POST {self.path})"))
         try:
             check(body)
-        except Refused as error:
+        except RefusedRequestError as error:
             state.refusals.append(str(error))
             return self.fail(Failure(400, str(error), "invalid_request"))
         if not state.script:

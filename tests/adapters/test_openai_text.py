@@ -297,7 +297,7 @@ async def test_a_tool_choice_that_is_no_tool_is_refused_before_the_call(server, 
 
 async def test_more_tools_than_a_provider_takes_are_refused_before_the_call(server, mode):
     many = tuple(replace(CLOCK, name=f"clock{number}") for number in range(129))
-    with pytest.raises(UnsupportedRequestError, match="129 tools.*at most 128") as caught:
+    with pytest.raises(UnsupportedRequestError, match=r"129 tools.*at most 128") as caught:
         await ask(server, asked(tools=many), mode)
     assert caught.value.code == "too-many-tools"
     assert server.requests == []
@@ -431,7 +431,7 @@ async def test_older_endpoints_are_told_the_limit_in_their_words(server, mode):
 
 
 async def test_what_the_server_refuses_is_passed_on(server, mode):
-    with pytest.raises(ProviderError, match="400 .*temperature") as caught:
+    with pytest.raises(ProviderError, match=r"400 .*temperature") as caught:
         await watch(server, asked(temperature=3.0), mode)
     assert caught.value.status == 400
     assert not caught.value.retryable

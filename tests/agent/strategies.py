@@ -23,7 +23,6 @@ from interlock.agent import (
     UserMessage,
 )
 
-
 T = TypeVar("T")
 
 

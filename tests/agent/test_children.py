@@ -1,6 +1,6 @@
 """Machines that run machines: typed both ways, part of one snapshot, at any depth."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import Enum
 
 import pytest
@@ -43,7 +43,7 @@ interview = talk.machine(
     initial="asking",
     states={
         "asking": talk.state(on=[talk.on(Answer, lambda _, answer: talk.goto("over", answer=answer.text))]),
-        "over": talk.final(output=lambda context: Outcome(answer=context.answer, at=datetime(2026, 1, 2))),
+        "over": talk.final(output=lambda context: Outcome(answer=context.answer, at=datetime(2026, 1, 2, tzinfo=UTC))),
     },
 )
 
@@ -104,7 +104,7 @@ def test_its_output_comes_back_as_its_type(saved: bool):
     if saved:
         snapshot = one.load(snapshot.to_json())
     done, _ = sc.transition(one, snapshot, sc.Input(address=(child_of(snapshot).key,), event=Answer(text="meow")))
-    assert (done.status, done.output) == ("done", "meow glad 2026-01-02 00:00:00")
+    assert (done.status, done.output) == ("done", "meow glad 2026-01-02 00:00:00+00:00")
     assert done.context.mood is Mood.GLAD
 
 
@@ -162,7 +162,7 @@ def test_machines_nest_at_any_depth():
     assert middle.snapshot is not None
     inner = next(iter(middle.snapshot.children.values()))
     done, _ = sc.transition(machine, snapshot, sc.Input(address=(middle.key, inner.key), event=Answer(text="hm")))
-    assert done.output == "HM GLAD 2026-01-02 00:00:00"
+    assert done.output == "HM GLAD 2026-01-02 00:00:00+00:00"
 
 
 def test_a_constant_input_is_checked_when_the_state_is_written():

@@ -67,7 +67,10 @@ def state(**fields: Any) -> Callable[[], object]:
 
 
 def on(then: Any, **fields: Any) -> Callable[[], object]:
-    return lambda: state(on=[agent.on(Ask, then, **fields)])()
+    def build() -> object:
+        return state(on=[agent.on(Ask, then, **fields)])()
+
+    return build
 
 
 def fetch(url: str, times: int = 1) -> int:
@@ -111,7 +114,7 @@ STATES: list[Row] = [
         "an unknown id as a target",
         state(on=[agent.on(Ask, "#bb")], id="aa"),
         "unknown-target",
-        r"no state '#bb'\. Did you mean",
+        r"no state '#bb'\. Known: #aa, #m, #m\.b",
     ),
     (
         "a child as a target, without its dot",
@@ -149,7 +152,12 @@ STATES: list[Row] = [
     ("a way out without a time limit", state(on_timeout="b"), "invalid-state", "on_timeout= needs timeout="),
     ("a time limit by an unknown name", state(timeout="soon", on_timeout="b"), "unknown-delay", "'soon' is not among"),
     ("a delay in the past", lambda: agent.after(-1, "b"), "invalid-delay", "-1 is no delay"),
-    ("a named delay that is none", machine({"a": agent.state()}, delays={"soon": "3 s"}), "invalid-delay", r"delays\['soon'\]"),
+    (
+        "a named delay that is none",
+        machine({"a": agent.state()}, delays={"soon": "3 s"}),
+        "invalid-delay",
+        r"delays\['soon'\]",
+    ),
     (
         "two works of one id",
         state(invoke=[agent.decide(id="x"), agent.call(fetch, input="u", id="x")]),
@@ -172,7 +180,12 @@ STATES: list[Row] = [
         "its region 'r' has no end",
     ),
     ("a plain state that waits for its end", state(on_done="b"), "invalid-state", "without child states is never done"),
-    ("a machine that waits for its own end", machine({"a": agent.state()}, on_done="b"), "invalid-state", "root is done"),
+    (
+        "a machine that waits for its own end",
+        machine({"a": agent.state()}, on_done=".b"),
+        "invalid-state",
+        "root is done",
+    ),
 ]
 
 FUNCTIONS: list[Row] = [
@@ -195,7 +208,12 @@ FUNCTIONS: list[Row] = [
         "by position",
     ),
     ("a wide handler without at", lambda: agent.on_at(Ask, fetch), "invalid-handler", r"\(context, event, at\)"),  # type: ignore[call-overload]
-    ("an entry that wants an event", state(entry=fetch) and (lambda: agent.state(entry=lambda a, b: None)), "invalid-handler", r"state\(entry=\)"),  # type: ignore[arg-type,misc]
+    (
+        "an entry that wants an event",
+        lambda: agent.state(entry=lambda a, b: None),
+        "invalid-handler",
+        r"state\(entry=\)",
+    ),  # type: ignore[arg-type,misc]
     (
         "an error handler without the error",
         lambda: agent.decide(on_error=lambda game: None),  # type: ignore[arg-type,misc]
@@ -208,8 +226,18 @@ FUNCTIONS: list[Row] = [
         "invalid-handler",
         r"decide\(prompt=\)",
     ),
-    ("a guard of one argument", lambda: agent.on(Ask, "b", guard=lambda game: True), "invalid-handler", "on Ask: guard"),  # type: ignore[arg-type,misc]
-    ("a guard that is a value", lambda: agent.on(Ask, "b", guard=True), "invalid-transition", "guard=True is no function"),  # type: ignore[arg-type]
+    (
+        "a guard of one argument",
+        lambda: agent.on(Ask, "b", guard=lambda game: True),
+        "invalid-handler",
+        "on Ask: guard",
+    ),  # type: ignore[arg-type,misc]
+    (
+        "a guard that is a value",
+        lambda: agent.on(Ask, "b", guard=True),
+        "invalid-transition",
+        "guard=True is no function",
+    ),  # type: ignore[arg-type]
     ("an output of two arguments", lambda: agent.final(output=lambda a, b: 3), "invalid-handler", r"final\(output=\)"),  # type: ignore[arg-type,misc]
     (
         "an argument with a typing error",
@@ -217,29 +245,104 @@ FUNCTIONS: list[Row] = [
         "invalid-call",
         r"state 'a': call\(fetch\): the function takes \(url: str.* Did you mean 'url'",
     ),
-    ("an argument that is missing", state(invoke=agent.call(fetch)), "invalid-call", "missing a required argument: 'url'"),
-    ("a keyword with a typing error", lambda: agent.on(Ask, "b", gaurd=print), "unknown-keyword", r"on\(\) has no keyword 'gaurd'\. Did you mean 'guard'"),  # type: ignore[call-overload]
-    ("a keyword of a state", lambda: agent.state(onn=[]), "unknown-keyword", r"state\(\) has no keyword 'onn'\. Did you mean 'on'"),  # type: ignore[call-arg]
+    (
+        "an argument that is missing",
+        state(invoke=agent.call(fetch)),
+        "invalid-call",
+        "missing a required argument: 'url'",
+    ),
+    (
+        "a keyword with a typing error",
+        lambda: agent.on(Ask, "b", gaurd=print),
+        "unknown-keyword",
+        r"on\(\) has no keyword 'gaurd'\. Did you mean 'guard'",
+    ),  # type: ignore[call-overload]
+    (
+        "a keyword of a state",
+        lambda: agent.state(onn=[]),
+        "unknown-keyword",
+        r"state\(\) has no keyword 'onn'\. Did you mean 'on'",
+    ),  # type: ignore[call-arg]
     ("a keyword of a final state", lambda: agent.end(tag="x"), "unknown-keyword", r"end\(\) .*'tags'"),  # type: ignore[call-arg]
-    ("a keyword of work", lambda: agent.call(fetch, retries=3), "unknown-keyword", r"call\(\) has no keyword 'retries'"),  # type: ignore[call-overload]
+    (
+        "a keyword of work",
+        lambda: agent.call(fetch, retries=3),
+        "unknown-keyword",
+        r"call\(\) has no keyword 'retries'",
+    ),  # type: ignore[call-overload]
 ]
 
 DECLARED: list[Row] = [
-    ("an unknown field", on(agent.goto("b", lefft=3)), "unknown-field", r"on 'Ask': the move sets the field 'lefft', but Game has no such field\. Did you mean 'left'"),  # type: ignore[call-arg]
+    (
+        "an unknown field",
+        on(agent.goto("b", lefft=3)),
+        "unknown-field",
+        r"on 'Ask': the move sets the field 'lefft', but Game has no such field\. Did you mean 'left'",
+    ),  # type: ignore[call-arg]
     ("an unknown field on entry", state(entry=agent.stay(gess="x")), "unknown-field", "state 'a': entry: .*'gess'"),  # type: ignore[call-arg]
-    ("an undeclared event is emitted", on(agent.stay().emit(Stop())), "unknown-event", r"on 'Ask': the move emits Stop\(\): setup_agent\(emits=\[...\]\) does not declare Stop"),
-    ("an emitted event with a typing error", state(exit=agent.stay().emit("Progres")), "unknown-event", "exit: .*Did you mean 'Progress'"),
-    ("an emitted event without its payload", on(agent.stay().emit("Progress")), "unknown-event", "done: Field required"),
-    ("an undeclared event is raised", on(agent.stay().raise_(Progress(done=1))), "unknown-event", r"the move raises .*setup_agent\(events="),
+    (
+        "an undeclared event is emitted",
+        on(agent.stay().emit(Stop())),
+        "unknown-event",
+        r"on 'Ask': the move emits Stop\(\): setup_agent\(emits=\[...\]\) does not declare Stop",
+    ),
+    (
+        "an emitted event with a typing error",
+        state(exit=agent.stay().emit("Progres")),
+        "unknown-event",
+        "exit: .*Did you mean 'Progress'",
+    ),
+    (
+        "an emitted event without its payload",
+        on(agent.stay().emit("Progress")),
+        "unknown-event",
+        "done: Field required",
+    ),
+    (
+        "an undeclared event is raised",
+        on(agent.stay().raise_(Progress(done=1))),
+        "unknown-event",
+        r"the move raises .*setup_agent\(events=",
+    ),
     ("an unknown source is spawned", on(agent.stay().spawn("fetsh")), "unknown-source", "spawns the source 'fetsh'"),
-    ("an event is raised after an unknown delay", on(agent.stay().raise_("Stop", delay="soon")), "unknown-delay", "'soon'"),
+    (
+        "an event is raised after an unknown delay",
+        on(agent.stay().raise_("Stop", delay="soon")),
+        "unknown-delay",
+        "'soon'",
+    ),
     ("an event that is only emitted is awaited", state(on=[agent.on(Progress, "b")]), "unknown-event", "on Progress"),
-    ("something else is emitted", lambda: il.setup_agent(events=[Ask], emits=[Game]), "invalid-event-class", "emits= holds <class"),  # type: ignore[list-item]
-    ("a model with a typing error", state(invoke=agent.decide(model="quik")), "unknown-model", "state 'a': model='quik' .* Did you mean 'quick'"),
+    (
+        "something else is emitted",
+        lambda: il.setup_agent(events=[Ask], emits=[Game]),
+        "invalid-event-class",
+        "emits= holds <class",
+    ),  # type: ignore[list-item]
+    (
+        "a model with a typing error",
+        state(invoke=agent.decide(model="quik")),
+        "unknown-model",
+        "state 'a': model='quik' .* Did you mean 'quick'",
+    ),
     ("an alias of nothing", lambda: il.setup_agent(events=[Ask], models={"quick": ""}), "invalid-model", "'quick': ''"),
-    ("an input type that is none", lambda: il.setup_agent(events=[Ask], input=threading.Lock), "invalid-type", "^input="),  # type: ignore[arg-type]
-    ("an output value for its type", lambda: il.setup_agent(events=[Ask], output=print), "invalid-type", "^output=.* is no type"),  # type: ignore[arg-type]
-    ("a first context of another class", lambda: agent.machine("m", context={"left": "x"}, initial="a", states={"a": agent.state()}), "invalid-context", "machine 'm': the initial context is refused"),  # type: ignore[arg-type]
+    (
+        "an input type that is none",
+        lambda: il.setup_agent(events=[Ask], input=threading.Lock),
+        "invalid-type",
+        "^input=",
+    ),  # type: ignore[arg-type]
+    (
+        "an output value for its type",
+        lambda: il.setup_agent(events=[Ask], output=print),
+        "invalid-type",
+        "^output=.* is no type",
+    ),  # type: ignore[arg-type]
+    (
+        "a first context of another class",
+        lambda: agent.machine("m", context={"left": "x"}, initial="a", states={"a": agent.state()}),
+        "invalid-context",
+        "machine 'm': the initial context is refused",
+    ),  # type: ignore[arg-type]
     (
         "an end of another type than the machine's",
         lambda: judged.machine("m", context=lambda _: Game(), initial="a", states={"a": judged.final(output=3)}),  # type: ignore[arg-type,misc]
@@ -252,17 +355,47 @@ DECLARED: list[Row] = [
         "invalid-state",
         r"state 'a': its end 'x' ends with 3, which is no Verdict, as on_done=agent\.done\(Verdict, ...\) declares",
     ),
-    ("an end of nothing where something is awaited", machine({"a": nested(on_done=agent.done(Verdict, "b"))}), "invalid-state", "'end' ends without an output"),
+    (
+        "an end of nothing where something is awaited",
+        machine({"a": nested(on_done=agent.done(Verdict, "b"))}),
+        "invalid-state",
+        "'end' ends without an output",
+    ),
     ("something else is awaited", lambda: agent.done(3, "b"), "invalid-type", r"done\(\): 3 is no type"),  # type: ignore[arg-type]
 ]
 
 CHILDREN: list[Row] = [
     ("a function as a child", lambda: agent.child(fetch), "invalid-child", r"give a machine, .* agent\.call\(...\)"),  # type: ignore[call-overload]
-    ("a state as a child", lambda: agent.child(agent.state()), "invalid-child", r"child\(<atomic state .* give a machine"),  # type: ignore[call-overload]
-    ("a child without its input", lambda: agent.child(child), "invalid-child", "'child': .*|it needs an input, and none is given"),  # type: ignore[call-overload]
-    ("a child with another input", lambda: agent.child(child, input={"qestion": "x"}), "invalid-child", "question: Field required"),  # type: ignore[arg-type]
-    ("a child's input of two arguments", lambda: agent.child(child, input=lambda a, b: Topic(question="")), "invalid-handler", r"child\('child', input=\)"),  # type: ignore[arg-type,misc]
-    ("a child under a name of the library", lambda: agent.child(child, input=Topic(question=""), name="agent.decide"), "reserved-name", r"child\(name='agent\.decide'\)"),
+    (
+        "a state as a child",
+        lambda: agent.child(agent.state()),
+        "invalid-child",
+        r"child\(<atomic state .* give a machine",
+    ),  # type: ignore[call-overload]
+    (
+        "a child without its input",
+        lambda: agent.child(child),
+        "invalid-child",
+        "'child': .*|it needs an input, and none is given",
+    ),  # type: ignore[call-overload]
+    (
+        "a child with another input",
+        lambda: agent.child(child, input={"qestion": "x"}),
+        "invalid-child",
+        "question: Field required",
+    ),  # type: ignore[arg-type]
+    (
+        "a child's input of two arguments",
+        lambda: agent.child(child, input=lambda a, b: Topic(question="")),
+        "invalid-handler",
+        r"child\('child', input=\)",
+    ),  # type: ignore[arg-type,misc]
+    (
+        "a child under a name of the library",
+        lambda: agent.child(child, input=Topic(question=""), name="agent.decide"),
+        "reserved-name",
+        r"child\(name='agent\.decide'\)",
+    ),
     (
         "two children of one name",
         state(invoke=[agent.child(child, input=Topic(question="")), agent.child(twin, input=Topic(question=""))]),
@@ -271,19 +404,44 @@ CHILDREN: list[Row] = [
     ),
     (
         "a source in a child's place",
-        lambda: agent.machine("m", initial="a", sources={"child": print}, states={"a": agent.state(invoke=agent.child(child, input=Topic(question="")))}),
+        lambda: agent.machine(
+            "m",
+            initial="a",
+            sources={"child": print},
+            states={"a": agent.state(invoke=agent.child(child, input=Topic(question="")))},
+        ),
         "invalid-child",
         "another source has the name 'child', <built-in function print>",
     ),
-    ("an unknown source is provided", lambda: child.provide({"chidl": print}), "unknown-source", r"machine 'child': provide\(\) names the source 'chidl'"),
-    ("a source of the library is provided", lambda: child.provide({"agent.decide": print}), "reserved-name", "executors"),
+    (
+        "an unknown source is provided",
+        lambda: child.provide({"chidl": print}),
+        "unknown-source",
+        r"machine 'child': provide\(\) names the source 'chidl'",
+    ),
+    (
+        "a source of the library is provided",
+        lambda: child.provide({"agent.decide": print}),
+        "reserved-name",
+        "executors",
+    ),
 ]
 
 NARROW: list[Row] = [
-    ("narrower by a field that is not there", lambda: agent.narrow(Foreign), "invalid-context", r"narrow\(.*Foreign has the field 'gues', which the machine's context, Game, has not.* Did you mean 'guess'"),
+    (
+        "narrower by a field that is not there",
+        lambda: agent.narrow(Foreign),
+        "invalid-context",
+        r"narrow\(.*Foreign has the field 'gues', which the machine's context, Game, has not.* Did you mean 'guess'",
+    ),
     ("narrower, but to be changed in place", lambda: agent.narrow(Thawed), "mutable-context", "class Thawed"),
     ("narrower by a value", lambda: agent.narrow(Guessed(guess="x")), "invalid-context", "is no class"),  # type: ignore[arg-type]
-    ("a state that is narrower by a value", state(context=Guessed(guess="x")), "invalid-context", "machine 'm': state 'a': context=.* is no class"),
+    (
+        "a state that is narrower by a value",
+        state(context=Guessed(guess="x")),
+        "invalid-context",
+        "machine 'm': state 'a': context=.* is no class",
+    ),
     ("a state that is narrower by nothing", state(context=dict), "invalid-context", "says nothing about any field"),
     (
         "a function that wants more than its state promises",
@@ -291,8 +449,18 @@ NARROW: list[Row] = [
         "invalid-context",
         r"state 'a': on 'Ask': this function takes a context of type Guessed, .* agent\.narrow\(Guessed\)",
     ),
-    ("a prompt that wants more", state(invoke=guessed.decide(prompt=lambda game: game.guess)), "invalid-context", r"invoke agent\.decide: prompt"),
-    ("a machine with a part of the context", lambda: guessed.machine("m", initial="a", states={"a": guessed.state()}), "invalid-context", "the agent that narrow"),
+    (
+        "a prompt that wants more",
+        state(invoke=guessed.decide(prompt=lambda game: game.guess)),
+        "invalid-context",
+        r"invoke agent\.decide: prompt",
+    ),
+    (
+        "a machine with a part of the context",
+        lambda: guessed.machine("m", initial="a", states={"a": guessed.state()}),
+        "invalid-context",
+        "the agent that narrow",
+    ),
 ]
 
 ROWS = [*STATES, *FUNCTIONS, *DECLARED, *CHILDREN, *NARROW]

@@ -309,3 +309,4 @@ def test_a_failed_machine_keeps_its_error() -> None:
         assert failed.status == "error"
         assert effects == (sc.Terminate("error"),)
         assert machine.load(failed.to_json()) == failed
+        assert json.loads(json.dumps(failed.dump())) == failed.dump()

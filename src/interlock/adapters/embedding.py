@@ -10,10 +10,10 @@ import platform
 import sys
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from pathlib import Path
 from threading import Lock
 from typing import Protocol, SupportsFloat, cast, final
 
+from interlock.adapters.processor import lacks_avx2 as _lacks_avx2
 from interlock.errors import MissingExtraError
 
 __all__ = ["MODEL", "Similarity", "load"]
@@ -121,17 +121,6 @@ def _on_one_thread(engine: Callable[[], _Engine]) -> _Engine:
         return engine()
     finally:
         del os.environ[name]
-
-
-def _lacks_avx2() -> bool:
-    """Whether this is a processor on which the engine would end the whole process."""
-    if sys.platform != "linux" or platform.machine() != "x86_64":
-        return False
-    try:
-        described = Path("/proc/cpuinfo").read_text("utf-8", "replace")
-    except OSError:
-        return False  # then nobody can tell
-    return "flags" in described and " avx2" not in described
 
 
 def _unsupported(why: str) -> MissingExtraError:

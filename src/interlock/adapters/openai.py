@@ -6,8 +6,8 @@ what is asked and what the answer means is worked out in ``interlock.adapters.lo
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, final
 
 import anyio
@@ -17,7 +17,7 @@ from interlock.adapters.lowering.attempts import render_decision_attempts
 from interlock.adapters.lowering.chat import chat_messages
 from interlock.adapters.lowering.completions import Assembly, Completion, read_completion
 from interlock.adapters.lowering.decision_form import DecideBy, DecisionForm, decision_form
-from interlock.adapters.lowering.events import EventLines
+from interlock.adapters.lowering.events import EventLines, parsed_event
 from interlock.adapters.lowering.failures import broken_off, no_answer, provider_error, reported
 from interlock.adapters.lowering.text_form import TextForm, text_form
 from interlock.agent.contract import Choice, ExecutorInfo, Executors, TextResult
@@ -28,7 +28,6 @@ from interlock.errors import BindError, MissingExtraError, ProviderError, Unsupp
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
-    from openai._response import AsyncAPIResponse
 
 __all__ = ["ModelSettings", "openai_executors"]
 
@@ -130,28 +129,20 @@ class _Endpoint:
         form = text_form(request, strict=self._strict)
         body = _without_none({"stream_options": {"include_usage": True}, **self._text_body(form)})
         assembly, events = Assembly(), EventLines()
-        async with AsyncExitStack() as stack:
-            try:
-                pieces = aiter((await stack.enter_async_context(self._stream(body))).iter_bytes())
-            except Exception as error:  # noqa: BLE001  # whatever the SDK and its transport raise
-                raise self._failure(request, error) from self._cause(error)
+        async with self._opened(request, body) as pieces:
             while not events.ended:
                 try:
                     piece = await anext(pieces, None)
-                    found = list(events.finish() if piece is None else events.feed(piece))
                 except Exception as error:  # noqa: BLE001  # whatever the SDK and its transport raise
                     if assembly.finished:
                         break  # all that is missing is the end of the line
                     raise self._failure(request, error) from self._cause(error)
-                for event in found:
-                    if event.get("error"):
-                        raise reported(_place(request), event["error"], key=self._key)
-                    text = assembly.add(event)
+                for said in events.finish() if piece is None else events.feed(piece):
+                    text = self._take(request, assembly, said)
                     if text and not form.structured:
                         yield text
                 if piece is None:
                     break
-            await _drain(pieces)
         if not assembly.finished:
             raise broken_off(_place(request), events.stray or assembly.whole())
         yield form.read(self._read(request, assembly.whole()))
@@ -209,10 +200,35 @@ class _Endpoint:
             raise self._failure(request, error) from self._cause(error)
         return self._read(request, _plain(answer))
 
-    def _stream(self, body: Mapping[str, object]) -> AbstractAsyncContextManager[AsyncAPIResponse[object]]:
+    @asynccontextmanager
+    async def _opened(
+        self, request: TextRequest | DecisionRequest, body: Mapping[str, object]
+    ) -> AsyncGenerator[AsyncIterator[bytes], None]:
         # The bytes, not the SDK's own iterator: that leaves generators unfinished, which trio complains about.
         create: Any = self._client.chat.completions.with_streaming_response.create
-        return cast("AbstractAsyncContextManager[AsyncAPIResponse[object]]", create(**_arguments(body), stream=True))
+        async with AsyncExitStack() as stack:
+            try:
+                response = await stack.enter_async_context(create(**_arguments(body), stream=True))
+            except Exception as error:  # noqa: BLE001  # whatever the SDK and its transport raise
+                raise self._failure(request, error) from self._cause(error)
+            pieces: AsyncIterator[bytes] = response.iter_bytes()
+            try:
+                yield pieces
+                await _finish(pieces, within=0.1)  # what comes after the end comes at once
+            finally:
+                await _finish(pieces, within=0)
+
+    def _take(self, request: TextRequest, assembly: Assembly, said: str) -> str:
+        """Add one event to the answer; return the text in it."""
+        try:
+            event = parsed_event(said)
+        except ValueError as error:
+            if assembly.finished:
+                return ""
+            raise self._failure(request, error) from self._cause(error)
+        if event.get("error"):
+            raise reported(_place(request), event["error"], key=self._key)
+        return assembly.add(event)
 
     def _read(self, request: TextRequest | DecisionRequest, raw: Mapping[str, object]) -> Completion:
         completion = read_completion(raw)
@@ -295,9 +311,9 @@ def _arguments(body: Mapping[str, object]) -> dict[str, Any]:
     return {"model": body["model"], "messages": body["messages"], "extra_body": rest}
 
 
-async def _drain(pieces: AsyncIterator[bytes]) -> None:
-    """Read what comes after the end, if it comes at once, so that the connection closes in order."""
-    with anyio.move_on_after(0.1):
+async def _finish(pieces: AsyncIterator[bytes], *, within: float) -> None:
+    """Run to the end of what is left, for some seconds; then what runs inside ends too, and nothing stays half done."""
+    with anyio.move_on_after(within):
         while await anext(pieces, None) is not None:
             pass
 

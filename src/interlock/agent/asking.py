@@ -84,7 +84,7 @@ class Asking(Bound[P, C, I, O]):
         return self._text(
             TextSpec(definition=request, known=self._tools),
             word,
-            input=self._adapted(input, f"{word}: input=", ("context",)),
+            input=self._given(input, f"{word}: input="),
             on_done=on_done,
             fields=fields,
         )

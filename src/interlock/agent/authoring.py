@@ -20,6 +20,7 @@ from interlock.agent.reacting import Reactions
 from interlock.agent.reading import Unreadable, read_event
 from interlock.agent.reasons import short
 from interlock.agent.requests import JsonObject
+from interlock.agent.shapes import check_machine_shape, check_shape
 from interlock.agent.states import States
 from interlock.errors import DefinitionError, InputError
 from interlock.statechart import Invoke, Machine, Move, State
@@ -110,13 +111,15 @@ class Agent(Reactions[P, C, I, O], States[P, C, I, O], Asking[P, C, I, O]):
                 given.
             fields: as for any work that a state starts.
         """
+        if not callable(cast("object", function)):
+            raise DefinitionError(f"call({short(function)}): give a function", code="invalid-call")
         own_name: str = getattr(function, "__name__", type(function).__name__)
         spec = CallSpec(function=function, name=own_name if name is None else name)
         known_keywords("call", fields, InvokeFields)
         return engine_invoke(
             spec.name,
             logic=spec,
-            input=self._adapted(input, "call(input=)", ("context",)),
+            input=self._given(input, f"call({spec.name}, input=)"),
             on_done=self._slot(on_done, "call(on_done=)", "output", spec.decode),
             **self._invoke_fields("call", fields),
         )
@@ -169,7 +172,7 @@ class Agent(Reactions[P, C, I, O], States[P, C, I, O], Asking[P, C, I, O]):
             given: object = Adapted(input, narrow=self._narrow, encode=spec.checked)
         else:
             spec.check_input(input)
-            given = input
+            given = self._given(input, f"child({spec.name!r}, input=)")
         return engine_invoke(
             spec.name,
             logic=spec,
@@ -245,6 +248,9 @@ class Agent(Reactions[P, C, I, O], States[P, C, I, O], Asking[P, C, I, O]):
                 machine=id,
             )
         known_keywords("machine", fields, StateFields)
+        check_machine_shape(id, kind=kind, context=context, sources=sources, delays=delays, migrate=migrate)
+        check_shape("machine", "initial", initial)
+        check_shape("machine", "states", states)
         root: dict[str, Any] = {"kind": kind, "initial": initial, **self._state_fields("machine", fields)}
         definition = engine_state(states=states, **root)
         made = engine_machine(

@@ -9,10 +9,12 @@ from interlock.agent.adapting import Adapted, Decode, check_arguments
 from interlock.agent.emitting import check_emitted
 from interlock.agent.events import EventClass
 from interlock.agent.reasons import short
+from interlock.agent.shapes import check_shape
 from interlock.agent.tools import Tool
 from interlock.agent.transitions import Then, event_transition, is_function, slot
-from interlock.errors import DefinitionError, did_you_mean
+from interlock.errors import DefinitionError, NotJsonError, did_you_mean
 from interlock.statechart import Move, Transition
+from interlock.statechart.frozen import freeze
 from interlock.statechart.narrowing import Narrowing
 
 __all__ = ["Bound", "known_keywords", "refuse_positional"]
@@ -98,10 +100,20 @@ class Bound(Generic[P, C, I, O]):
         takes = ("context",) if second is None else ("context", second)
         return slot(self._adapted(then, place, takes, decode))
 
+    def _given(self, given: Any, place: str) -> Any:  # noqa: ANN401  # a function, or a value of any kind
+        """Return the input of work as the engine takes it: a function of the context, or a value as JSON."""
+        if callable(given) and is_function(given):
+            return self._adapted(given, place, ("context",))
+        try:
+            return freeze(given, models=True)
+        except NotJsonError as error:
+            raise DefinitionError(f"{place} cannot be written as JSON: {error}", code="invalid-type") from None
+
     def _state_fields(self, word: str, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the keywords of a state, or of work, as the engine takes them: what may happen as candidates."""
         found: dict[str, Any] = {}
         for name, value in fields.items():
+            check_shape(word, name, value)
             if name in _SLOTS:
                 found[name] = self._slot(value, f"{word}({name}=)", _SLOTS[name])
             elif name in _FUNCTIONS:

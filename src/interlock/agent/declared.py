@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from interlock.agent.calls import CallSpec
 from interlock.agent.children import ChildSpec
@@ -22,6 +22,11 @@ __all__ = ["check_machine", "collect_sources", "declared_events"]
 def declared_events(events: Iterable[EventClass], where: str = "events") -> dict[str, EventClass]:
     """Return the event classes by type, checked: classes of events, each type once. ``where`` is setup's keyword."""
     found: dict[str, EventClass] = {}
+    if isinstance(events, str | type):
+        raise DefinitionError(
+            f"{where}={short(events)} is no list; write {where}=[...], with all event classes in it",
+            code="invalid-event-class",
+        )
     for event in events:
         _check_class(event, where)
         other = found.get(event.type)
@@ -62,6 +67,8 @@ def collect_sources(machine_id: str, root: State, given: Mapping[str, object]) -
     sources: dict[str, object] = dict(given)
     for path, state, _ in places(root):
         for invoke in state.invoke:
+            if not isinstance(cast("object", invoke), Invoke):
+                continue  # the engine will say so
             if isinstance(invoke.logic, DecideSpec):
                 sources[DECIDE] = DecideSpec
             elif isinstance(invoke.logic, TextSpec):

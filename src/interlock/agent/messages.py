@@ -17,6 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast
 
 from pydantic import (
+    AfterValidator,
     AnyUrl,
     BaseModel,
     BeforeValidator,
@@ -100,8 +101,8 @@ if TYPE_CHECKING:
 else:  # frozen when it comes in; a type checker need not make its users say so
     ProviderOptions = Annotated[FrozenDict[str, FrozenDict[str, object]], BeforeValidator(plain)]
 
-Words: TypeAlias = Annotated[str, Field(strict=True)]
-"""Text; bytes are none."""
+Words: TypeAlias = Annotated[str, Field(strict=True), AfterValidator(plain)]
+"""Text that JSON can carry; bytes are none."""
 
 
 class _Written(BaseModel, frozen=True):

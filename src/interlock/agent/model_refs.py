@@ -33,6 +33,11 @@ def parse_model_ref(ref: str) -> ModelRef:
 
 def checked_models(models: Mapping[str, str] | None) -> dict[str, str]:
     """Return the declared aliases; raises :class:`DefinitionError` for what can be none."""
+    if not isinstance(cast("object", models), Mapping | None):
+        raise DefinitionError(
+            f"models={short(models)}: give aliases and what they stand for, as in {{'quick': 'provider/model-id'}}",
+            code="invalid-model",
+        )
     found = dict(models or {})
     for alias, ref in found.items():
         if not alias or not isinstance(cast("object", ref), str) or not ref:

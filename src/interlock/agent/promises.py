@@ -81,9 +81,8 @@ def _check_done(machine: Machine[Any, Any, Any], place: Place) -> None:
             f"on_done= is never taken: {reason}", code="invalid-state", machine=machine.id, state=place.path
         )
     for transition in state.on_done:
-        kind = transition.handler.decode if isinstance(transition.handler, Adapted) else None
-        if isinstance(kind, DeclaredOutput) and state.kind == "compound":
-            _check_ends(machine, place, kind)
+        if isinstance(transition.event_class, DeclaredOutput) and state.kind == "compound":
+            _check_ends(machine, place, transition.event_class)
 
 
 def _check_ends(machine: Machine[Any, Any, Any], place: Place, kind: DeclaredOutput) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal, ParamSpec, TypeVar, Unpack, overload
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Literal, ParamSpec, TypeVar, Unpack, cast, overload
 
 from interlock.agent.binding import Bound, known_keywords, refuse_positional
 from interlock.agent.events import AnyEvent, Event, EventClass
@@ -37,6 +38,8 @@ class Reactions(Bound[P, C, I, O]):
         Targets are written as siblings' keys (``"deciding"``), ``".child"`` or ``"#id"``.
         """
         refuse_positional("goto", args)
+        if not isinstance(target, str) and not isinstance(cast("object", target), Sequence):
+            raise TypeError(f"goto({target!r}): a target is a state's key, '.child' or '#id'; several make a list")
         return engine_goto(target, **fields)
 
     def stay(self, *args: P.args, **fields: P.kwargs) -> Move:
@@ -85,6 +88,14 @@ class Reactions(Bound[P, C, I, O]):
     ) -> Transition: ...
     @overload
     def on_at(
+        self,
+        event: Literal["*"],
+        then: Callable[[C, AnyEvent, At], Move | None],
+        /,
+        **fields: Unpack[TransitionFields[C, AnyEvent]],
+    ) -> Transition: ...
+    @overload
+    def on_at(
         self, event: str, then: Callable[[C, Event, At], Move | None], /, **fields: Unpack[TransitionFields[C, Event]]
     ) -> Transition: ...
     def on_at(self, event: str | EventClass, then: Any, /, **fields: Any) -> Transition:
@@ -109,7 +120,9 @@ class Reactions(Bound[P, C, I, O]):
         parallel state the output is an object with one field per region.
         """
         known_keywords("done", fields, TransitionFields)
-        return self._transition(then, fields, "done", ("context", "output"), DeclaredOutput(output))
+        declared = DeclaredOutput(output)
+        made = self._transition(then, fields, "done", ("context", "output"), declared)
+        return replace(made, event_class=declared)  # also where no function takes it: what is promised is checked
 
     def after(self, delay: Delay, then: Slot[C], /, **fields: Unpack[EventlessFields[C]]) -> After:
         """Say what happens when the state has been active for ``delay`` (seconds, ``timedelta``, or a name)."""

@@ -7,6 +7,10 @@ from typing import Any, ParamSpec, TypeVar, Unpack, overload
 
 from interlock.agent.binding import Bound, known_keywords
 from interlock.agent.fields import FinalFields, StateFields, Targets
+from interlock.agent.reasons import short
+from interlock.agent.shapes import check_shape
+from interlock.agent.transitions import is_function
+from interlock.errors import DefinitionError
 from interlock.statechart import UNSET, Move, State
 from interlock.statechart import choice as engine_choice
 from interlock.statechart import final as engine_final
@@ -46,6 +50,13 @@ class States(Bound[P, C, I, O]):
             fields: what happens in it, and what runs while it is active.
         """
         known_keywords("state", fields, StateFields)
+        check_shape("state", "initial", initial)
+        check_shape("state", "states", states)
+        if initial is not None and not states:
+            raise DefinitionError(
+                f"state(initial={initial!r}) has no child states to begin with; give states={{...}}",
+                code="invalid-state",
+            )
         return engine_state(
             initial=initial,
             states=states,
@@ -64,6 +75,7 @@ class States(Bound[P, C, I, O]):
     ) -> State:
         """Return a state whose children, its regions, are all active at once. Arguments as for :meth:`state`."""
         known_keywords("parallel", fields, StateFields)
+        check_shape("parallel", "states", states)
         return engine_state(
             kind="parallel",
             states=states,
@@ -97,6 +109,11 @@ class States(Bound[P, C, I, O]):
         meta: Mapping[str, object] | None = None,
     ) -> State:
         """Return a state that is left at once, to where ``choose`` says."""
+        if not is_function(choose):
+            raise DefinitionError(
+                f"choice({short(choose)}): give a function of the context that returns agent.goto(...)",
+                code="invalid-state",
+            )
         return engine_choice(self._adapted(choose, "choice", ("context",)), to=to, id=id, meta=meta)
 
     def history(self, *, deep: bool = False, target: Targets | None = None, id: str | None = None) -> State:

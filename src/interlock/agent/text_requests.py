@@ -12,7 +12,8 @@ from interlock.agent.messages import AgentMessage, system_message, user_message
 from interlock.agent.messages_schema import messages_schema
 from interlock.agent.reasons import reasons
 from interlock.agent.requests import JsonObject
-from interlock.errors import InputError
+from interlock.errors import InputError, NotJsonError
+from interlock.statechart.frozen import freeze
 
 __all__ = ["TextMode", "TextRequest", "ToolDescriptor", "request_messages"]
 
@@ -114,9 +115,11 @@ class TextRequest:
         for name in ("messages", "turns"):
             messages_schema.validate(data.get(name, ()))
         try:
-            return _reader().validate_python(dict(data))
+            return _reader().validate_python(freeze(dict(data)))
         except ValidationError as error:
             raise InputError(f"this is no text request: {reasons(error)}", code="invalid-input") from None
+        except NotJsonError as error:
+            raise InputError(f"this is no text request: {error.message}", code="invalid-input") from None
 
 
 @cache

@@ -37,11 +37,13 @@ from interlock.errors import (
     InputError,
     InvalidMessagesError,
     InvalidOutputError,
+    NotJsonError,
     RefusedError,
     StepLimitError,
     TruncatedError,
 )
 from interlock.statechart import OwedInvocation
+from interlock.statechart.frozen import freeze
 
 __all__ = [
     "AnswerRecord",
@@ -153,15 +155,17 @@ def read_ledger(records: Iterable[object]) -> Ledger:
         kind = record.get("kind") if isinstance(record, Mapping) else None
         try:
             if kind == "turn":
-                turns.append(TurnRecord.model_validate(record))
+                turns.append(TurnRecord.model_validate(freeze(record)))
             elif kind == "answer":
-                answers.append(AnswerRecord.model_validate(record))
+                answers.append(AnswerRecord.model_validate(freeze(record)))
             else:
                 raise InputError(
                     f"record {number} is neither a turn nor an answer: {short(record)}", code="invalid-input"
                 )
         except ValidationError as error:
             raise InputError(f"record {number} is no {kind}: {reasons(error)}", code="invalid-input") from None
+        except NotJsonError as error:
+            raise InputError(f"record {number}: {error.message}", code="invalid-input") from None
     return Ledger(tuple(turns), tuple(answers))
 
 

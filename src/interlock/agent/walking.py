@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from interlock.agent.decide import DecideSpec
 from interlock.agent.text import TextSpec
@@ -28,7 +28,11 @@ def places(root: State) -> Iterator[Place]:
         yield place
         prefix = f"{place.path}." if place.around else ""
         around = (place.state, *place.around)
-        below = [Place(f"{prefix}{key}", child, around) for key, child in place.state.states.items()]
+        below = [
+            Place(f"{prefix}{key}", child, around)
+            for key, child in place.state.states.items()
+            if isinstance(cast("object", child), State)  # what else it may be is for the engine to refuse
+        ]
         stack.extend(reversed(below))
 
 

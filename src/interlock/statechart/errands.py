@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from interlock.errors import InterlockError
+from interlock.errors import InterlockError, NotJsonError
 from interlock.statechart.chart import Configuration
 from interlock.statechart.definition import WithAt
 from interlock.statechart.effects import Cancel, Schedule, Spawn, Start, Stop, new_effect
@@ -113,7 +113,10 @@ def errands_of(plan: Plan, after: Configuration) -> Errands | None:
         if node.noisy_entry:
             if not _ordinary(node):
                 return None
-            invocations = tuple([(i.id, i.src, freeze(i.input), i) for i in node.invocations])
+            try:
+                invocations = tuple([(i.id, i.src, freeze(i.input, models=True), i) for i in node.invocations])
+            except NotJsonError:
+                return None  # the general step names the place
             entries.append((invocations, tuple([(t.id, t.delay) for t in reversed(node.timers)]), node.entry))
     return Errands(after, exits, entries)
 

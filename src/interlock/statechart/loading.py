@@ -207,7 +207,7 @@ class _Loader:
             entry = cast("Mapping[str, Any]", saved)
             if "info" in entry:
                 try:
-                    return ErrorInfo.from_json(entry["info"])
+                    return ErrorInfo.from_json(self.json(entry["info"], "error"))
                 except (TypeError, KeyError, ValueError) as error:
                     raise self.bad("error", f"is no saved error: {error}") from error
             if "value" in entry:

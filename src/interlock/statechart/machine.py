@@ -99,7 +99,7 @@ class Machine(Generic[C, I, O]):
         """Whether a source is a machine, whose steps are part of this machine's own."""
         return src in self._machines
 
-    def provide(self, sources: Mapping[str, Any]) -> Machine[C, I, O]:
+    def provide(self, sources: Mapping[str, object]) -> Machine[C, I, O]:
         """Return this machine with some sources replaced. Only names that it declares can be given.
 
         Raises :class:`DefinitionError` (``unknown-source``, ``reserved-name``).

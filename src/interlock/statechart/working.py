@@ -289,10 +289,11 @@ class Working:
 
     def failure(self, error: Any) -> Any:
         """Return what an invocation failed with in the form in which it can be saved."""
-        if isinstance(error, ErrorInfo):
-            return error
         if isinstance(error, BaseException):
-            return ErrorInfo.of(error)
+            error = ErrorInfo.of(error)
+        if isinstance(error, ErrorInfo):
+            # The whole chain of causes in the form in which it can be saved.
+            return ErrorInfo.from_json(self.json(error.to_json(), "error", self.table.root, None))
         return self.json(error, "error", self.table.root, None)
 
 

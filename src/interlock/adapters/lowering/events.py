@@ -8,7 +8,7 @@ from typing import cast
 
 from interlock.adapters.lowering.arguments import cleaned
 
-__all__ = ["EventLines"]
+__all__ = ["EventLines", "parsed_event"]
 
 
 class EventLines:
@@ -23,18 +23,18 @@ class EventLines:
         self.ended = False
         self.stray = ""
 
-    def feed(self, data: bytes) -> Iterator[Mapping[str, object]]:
-        """Return the events that are whole by now. Raises ValueError for one that is no JSON object."""
+    def feed(self, data: bytes) -> Iterator[str]:
+        """Return what the events say that are whole by now."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             yield from self._read(line)
 
-    def finish(self) -> Iterator[Mapping[str, object]]:
+    def finish(self) -> Iterator[str]:
         """Return what was left without the end of its line."""
         rest, self._rest = self._rest, b""
         yield from self._read(rest)
 
-    def _read(self, line: bytes) -> Iterator[Mapping[str, object]]:
+    def _read(self, line: bytes) -> Iterator[str]:
         text = line.decode("utf-8", "replace").strip("\r\n \ufeff")
         if not text.startswith("data:"):
             if text and not text.startswith((":", "event:", "id:", "retry:")):
@@ -44,7 +44,12 @@ class EventLines:
         if said.startswith("[DONE]"):
             self.ended = True
         elif said and not self.ended:
-            event: object = json.loads(said)
-            if not isinstance(event, Mapping):
-                raise ValueError(f"an event is no object: {said[:80]}")
-            yield cast("Mapping[str, object]", cleaned(cast("object", event)))
+            yield said
+
+
+def parsed_event(said: str) -> Mapping[str, object]:
+    """Return what an event says as JSON; raises ValueError where it says something else."""
+    event: object = json.loads(said)
+    if not isinstance(event, Mapping):
+        raise ValueError(f"an event is no object: {said[:80]}")  # noqa: TRY004  # as where it is no JSON
+    return cast("Mapping[str, object]", cleaned(cast("object", event)))
