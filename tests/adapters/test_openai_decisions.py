@@ -1,121 +1,32 @@
-"""Decisions by the real SDK against a strict server: forced tools and JSON schemas, and answers that are no choice."""
+"""Decisions by the real SDK against a strict server: how they are asked, by forced tools and by JSON schemas."""
 
 import json
-from datetime import datetime
-from typing import Annotated, Literal
-from uuid import UUID
 
 import pytest
-from pydantic import BaseModel, Field
 
-import interlock as il
-from interlock.agent import DecisionAttempt, DecisionRequest, Event
-from interlock.agent.decisions import judge_choice
-from interlock.agent.descriptors import describe
+from interlock.agent import DecisionAttempt, Event
 from interlock.agent.messages import user_message
-from interlock.errors import (
-    DecisionExhaustedError,
-    ProviderError,
-    RefusedError,
-    TruncatedError,
-    UnsupportedRequestError,
+from interlock.errors import UnsupportedRequestError
+
+from .openai_calls import choose
+from .openai_events import (
+    LONG,
+    Adopt,
+    Approve,
+    Cat,
+    Count,
+    Delete,
+    Dog,
+    Formats,
+    Grow,
+    Node,
+    Pay,
+    Refund,
+    answering,
+    judged,
+    request,
 )
-from interlock.run.resolve import resolve_decision
-
-from .openai_calls import choose, executors
-from .openai_server import Answer, Failure, OpenAIServer
-
-
-class Approve(Event):
-    """Approve the order."""
-
-
-class Refund(Event):
-    """Pay back."""
-
-    amount: int
-    note: str | None = None
-    days: int = 14
-
-
-class Cat(BaseModel, frozen=True):
-    """A cat."""
-
-    kind: Literal["cat"]
-    lives: int = 9
-
-
-class Dog(BaseModel, frozen=True):
-    kind: Literal["dog"]
-    name: str = Field(min_length=1, description="What it answers to")
-
-
-Pet = Annotated[Cat | Dog, Field(discriminator="kind")]
-
-
-class Node(BaseModel, frozen=True):
-    label: str
-    below: tuple["Node", ...] = ()
-
-
-class Adopt(Event, type="adopt.pets"):
-    """Take pets in."""
-
-    pets: tuple[Pet, ...]
-    favourite: Cat | None = None
-    main: Dog = Field(description="The one to call")
-
-
-class Grow(Event):
-    """A tree of nodes."""
-
-    root: Node
-
-
-class Count(Event):
-    """Free keys."""
-
-    counts: il.FrozenDict[str, int]
-
-
-class Formats(Event):
-    """All that a schema may say of texts and numbers."""
-
-    at: datetime
-    key: UUID
-    code: str = Field(pattern=r"^[A-Z]{3}$", max_length=3)
-    odd: str = Field(default="x", pattern=r"^x(y|z)*$")
-    share: float = Field(ge=0, le=1, multiple_of=0.25)
-    level: Literal["low", "high"] | None = None
-    pair: tuple[int, ...] = Field(default=(1, 2), min_length=1, max_length=3)
-
-
-class Pay(Event, type="pay now"):
-    """Pay."""
-
-
-class Delete(Event, type="löschen"):
-    """Remove."""
-
-
-LONG = tuple(type("Long", (Event,), {"__module__": __name__}, type="x" * 74 + end) for end in ("abcdef", "bbcdef"))
-
-
-def request(*events: type[Event], **more) -> DecisionRequest:
-    more = {"prompt": "The customer wants 20 back.", **more}
-    return DecisionRequest(id="triage", name="triage", model="gpt-test", events=describe(events), **more)
-
-
-def judged(asked: DecisionRequest, choice) -> Event | DecisionAttempt:
-    return judge_choice(asked, choice, asked.event_classes(), lambda event: None)
-
-
-def answering(asked: DecisionRequest, by: str, kind: str, fields: dict) -> Answer:
-    """Return an answer that chooses an event, in either form."""
-    if by == "json":
-        return Answer(text=json.dumps({"event": {"type": kind, **fields}}))
-    name = next(event.tool_name for event in asked.events if event.type == kind)
-    return Answer(calls=[(name, json.dumps(fields))])
+from .openai_server import Answer
 
 
 @pytest.fixture(params=["tools", "json"])
@@ -260,167 +171,3 @@ async def test_messages_go_before_what_was_refused(server):
         'Your choice {"type": "Refund"} was not taken (rejected-by-guard): \'Refund\' is too much. '
         "Choose exactly one of: Refund, Approve."
     )
-
-
-# -- answers that are no choice ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("arguments", ["", " ", "null", None, "{}"])
-async def test_no_arguments_are_an_empty_payload(server, arguments):
-    server.answers(
-        *[Answer(calls=[("send_event_Approve", arguments)]), Answer(calls=[("send_event_Refund", arguments)])]
-    )
-    asked = request(Approve, Refund)
-    assert judged(asked, await choose(server, asked)) == Approve()
-    attempt = judged(asked, await choose(server, asked))
-    assert isinstance(attempt, DecisionAttempt)
-    assert attempt.failure == "invalid-payload"
-    assert "amount: Field required" in attempt.reason
-
-
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        ('{"action": list"}', "malformed JSON: Expecting value (line 1, column 12)"),
-        ("{'a':1}", "malformed JSON"),
-        ('{"a":1}{"b":2}', "malformed JSON: Extra data (line 1, column 8)"),
-        ("[1]", "no object"),
-        ('"x"', "no object"),
-        ('{"amount": NaN}', "NaN is no JSON"),
-        ('{"amount": 1,}', "malformed JSON"),
-        ('{"amount": 1, "amount": 2}', "'amount' stands twice"),
-        ("[" * 5000, "nested deeper than 64 levels"),
-    ],
-)
-async def test_malformed_arguments_are_an_invalid_payload_that_is_kept(server, arguments, reason):
-    server.answers(Answer(calls=[("send_event_Refund", arguments)]))
-    asked = request(Approve, Refund)
-    attempt = judged(asked, await choose(server, asked))
-    assert isinstance(attempt, DecisionAttempt)
-    assert attempt.failure == "invalid-payload"
-    assert reason in attempt.reason
-    assert attempt.event == {"type": "Refund", "arguments": arguments[:2000]}
-
-
-async def test_a_type_among_the_arguments_changes_nothing(server):
-    server.answers(Answer(calls=[("send_event_Refund", '{"type": "Approve", "amount": 1}')]))
-    asked = request(Approve, Refund)
-    assert judged(asked, await choose(server, asked)) == Refund(amount=1)
-
-
-@pytest.mark.parametrize(
-    "calls",
-    [
-        [("send_event_Approve", "{}"), ("send_event_Refund", '{"amount": 1}')],
-        [("send_event_Approve", "{}"), ("send_event_Approve", "{}")],
-    ],
-)
-async def test_several_choices_are_none(server, calls):
-    server.answers(Answer(calls=calls, text="Both."))
-    asked = request(Approve, Refund)
-    attempt = judged(asked, await choose(server, asked))
-    assert isinstance(attempt, DecisionAttempt)
-    assert attempt.failure == "unknown-event"
-    assert "2 choices were made at once" in attempt.reason
-    assert attempt.event["choices"][0] == {"type": "Approve", "arguments": "{}"}
-
-
-async def test_text_is_no_choice_and_every_attempt_keeps_it(server, by):
-    server.answers(*[Answer(text="I would approve")] * 3)
-    decide = executors(server, decide=by).decide
-    with pytest.raises(DecisionExhaustedError, match="no choice was made") as caught:
-        await resolve_decision(request(Approve, Refund), decide)
-    assert [attempt.event for attempt in caught.value.attempts] == [{"text": "I would approve"}] * 3
-    assert len(server.requests) == 3
-    assert len(server.last["messages"]) == 3
-
-
-@pytest.mark.parametrize("text", ['{"result": 1}', '{"event": "Approve"}', "[]"])
-async def test_json_of_another_shape_is_no_choice(server, text):
-    server.answers(Answer(text=text))
-    asked = request(Approve)
-    attempt = judged(asked, await choose(server, asked, decide="json"))
-    assert isinstance(attempt, DecisionAttempt)
-    assert "no choice was made" in attempt.reason
-
-
-async def test_a_tool_that_was_not_offered_is_an_unknown_event(server):
-    server.answers(Answer(calls=[("multi_tool_use.parallel", '{"tool_uses": []}')]))
-    asked = request(Approve, Refund)
-    attempt = judged(asked, await choose(server, asked))
-    assert isinstance(attempt, DecisionAttempt)
-    assert attempt.failure == "unknown-event"
-    assert attempt.event == {"type": "multi_tool_use.parallel", "tool_uses": ()}
-
-
-async def test_half_characters_in_a_payload_are_replaced(server):
-    server.answers(Answer(calls=[("send_event_Refund", r'{"amount": 1, "note": "\ud83d \ud83c\udf78"}')]))
-    asked = request(Refund)
-    assert judged(asked, await choose(server, asked)) == Refund(amount=1, note="\ufffd \U0001f378")
-
-
-# -- answers that end it -------------------------------------------------------------------------------------------
-
-
-async def test_a_refusal_ends_a_decision(server: OpenAIServer, by):
-    server.answers(Answer(refusal="I will not choose."))
-    with pytest.raises(RefusedError, match=r"decision 'triage'.*I will not choose"):
-        await choose(server, request(Approve), decide=by)
-
-
-async def test_a_choice_that_was_cut_off_is_never_made(server, by):
-    asked = request(Refund, Approve, max_output_tokens=5)
-    answer = answering(asked, by, "Refund", {"amount": 1, "note": None, "days": None})
-    answer.finish = "length"
-    server.answers(answer)
-    with pytest.raises(TruncatedError, match="max_output_tokens=5"):
-        await choose(server, asked, decide=by)
-
-
-async def test_a_provider_that_fails_is_no_attempt(server):
-    server.answers(Failure(429, "Slow down", headers={"retry-after": "2"}))
-    with pytest.raises(ProviderError) as caught:
-        await resolve_decision(request(Approve), executors(server).decide)
-    assert caught.value.retry_after == 2
-    assert len(server.requests) == 1
-
-
-async def test_a_run_decides_by_it(server):
-    class Ask(Event):
-        """Look closer."""
-
-        question: str
-
-    class Close(Event):
-        """Close the case."""
-
-    agent = il.setup_agent(context=Notes, events=[Ask, Close])
-    machine = agent.machine(
-        "case",
-        context=Notes(),
-        initial="open",
-        states={
-            "open": agent.state(
-                invoke=agent.decide(model="gpt-test", prompt="Go on."),
-                on=[
-                    agent.on(Ask, lambda context, event: agent.goto("open", asked=event.question).reenter()),
-                    agent.on(Close, "closed"),
-                ],
-            ),
-            "closed": agent.final(),
-        },
-    )
-    server.answers(
-        Answer(text="Let me think."),
-        Answer(calls=[("send_event_Ask", '{"question": "When?"}')]),
-        Answer(calls=[("send_event_Close", "{}")]),
-    )
-    result = await il.run_agent(machine, executors=executors(server))
-    assert isinstance(result, il.Done), result
-    assert result.snapshot.context.asked == "When?"
-    assert result.usage.model_calls == 3
-    assert result.usage.total_tokens == 54
-
-
-class Notes(BaseModel, frozen=True):
-    asked: str = ""

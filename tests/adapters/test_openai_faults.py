@@ -235,6 +235,13 @@ async def test_the_key_is_shown_nowhere(server, mode, caplog):
     assert server.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
+async def test_a_key_in_what_is_no_answer_is_hidden(server, mode):
+    server.answers(Failure(200, raw=f'{{"you sent": "{KEY}"}}'))
+    error = await failure(server, mode)
+    assert "***" in str(error)
+    assert KEY not in str(error)
+
+
 async def test_the_key_of_the_environment_goes_to_openai_alone(server, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     server.answers(Answer(text="ok"))

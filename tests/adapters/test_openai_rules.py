@@ -98,7 +98,7 @@ def test_a_bad_request_is_refused(changes, why):
         check({**BODY, **changes})
 
 
-@pytest.mark.parametrize("field", ["tool_choice", "parallel_tool_calls"])
-def test_what_belongs_to_tools_needs_tools(field):
+@pytest.mark.parametrize(("field", "value"), [("tool_choice", "auto"), ("parallel_tool_calls", False)])
+def test_what_belongs_to_tools_needs_tools(field, value):
     with pytest.raises(RefusedRequestError, match="only allowed when 'tools'"):
-        check({"model": "m", "messages": [USER], field: "auto"})
+        check({"model": "m", "messages": [USER], field: value})

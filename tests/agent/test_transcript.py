@@ -75,9 +75,7 @@ def test_a_transcript_is_judged_whatever_it_holds(messages: tuple[il.AgentMessag
     assert found or len({part.tool_call_id for part in calls}) == len(calls)
 
 
-REQUEST = il.TextRequest(
-    id="run#1", max_steps=4, steps_remaining=4, messages=(call("c"), result("c")), name="draft"
-)
+REQUEST = il.TextRequest(id="run#1", max_steps=4, steps_remaining=4, messages=(call("c"), result("c")), name="draft")
 
 ids = st.sampled_from(["a", "b", "c", "", "a~2", "call-1-1", "\ud800"])
 calls = st.builds(il.ToolCall, ids, words.map(lambda name: name + "t"), json)

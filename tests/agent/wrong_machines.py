@@ -165,8 +165,18 @@ STATES: list[Row] = [
         "two invocations have the id 'x'",
     ),
     ("an id with a slash", state(invoke=agent.decide(id="a/b")), "invalid-key", "'a/b' cannot be an id"),
-    ("something else as work", state(invoke=[fetch]), "invalid-state", "invoke holds <function fetch"),
-    ("something else as a reaction", state(on=["b"]), "invalid-transition", r"'b' in on=\[...\] is no transition"),
+    (
+        "something else as work",
+        state(invoke=[fetch]),
+        "invalid-state",
+        r"state\(invoke=\[<function fetch.*\]\): give what agent\.decide",
+    ),
+    (
+        "something else as a reaction",
+        state(on=["b"]),
+        "invalid-transition",
+        r"state\(on=\['b'\]\): give a list of agent\.on",
+    ),
     (
         "an end that nobody can reach",
         state(initial="x", states={"x": agent.state()}, on_done="b"),
@@ -463,4 +473,96 @@ NARROW: list[Row] = [
     ),
 ]
 
-ROWS = [*STATES, *FUNCTIONS, *DECLARED, *CHILDREN, *NARROW]
+SHAPES: list[Row] = [
+    (
+        "one reaction for several",
+        lambda: agent.state(on=agent.on(Ask, "b")),
+        "invalid-transition",
+        r"give a list of agent\.on",
+    ),  # type: ignore[arg-type]
+    ("reactions by event", lambda: agent.state(on={"Ask": "b"}), "invalid-transition", r"state\(on=\{'Ask': 'b'\}\)"),  # type: ignore[arg-type]
+    (
+        "an event where only time counts",
+        lambda: agent.state(after=[agent.on(Ask, "b")]),
+        "invalid-transition",
+        r"give a list of agent\.after",
+    ),  # type: ignore[list-item]
+    (
+        "an event where none is",
+        state(always=[agent.on(Ask, "b")]),
+        "invalid-transition",
+        "always: a transition for event 'Ask' does not belong here",
+    ),
+    (
+        "work that was not asked for",
+        lambda: agent.state(invoke=agent.decide),
+        "invalid-state",
+        r"state\(invoke=.*agent\.decide\(\.\.\.\)",
+    ),  # type: ignore[arg-type]
+    (
+        "leaving on entry",
+        lambda: agent.state(entry=agent.goto("b")),
+        "invalid-state",
+        r"state\(entry=goto\('b'\)\): nothing can be left on entry",
+    ),
+    ("a target on exit", lambda: agent.state(exit="b"), "invalid-state", "a state is left already"),  # type: ignore[arg-type]
+    ("tags that are none", lambda: agent.state(tags=3), "invalid-state", r"state\(tags=3\)"),  # type: ignore[arg-type]
+    (
+        "a list of states",
+        lambda: agent.machine("m", initial="a", states=[agent.state()]),
+        "invalid-state",
+        "give states by key",
+    ),  # type: ignore[arg-type]
+    ("a first state of none", lambda: agent.state(initial="x"), "invalid-state", "has no child states to begin with"),
+    (
+        "a first state with two inputs",
+        lambda: agent.machine("m", initial=("a", 1, 2), states={}),
+        "invalid-state",
+        r"give the key of a child state, or \(key, input\)",
+    ),  # type: ignore[arg-type]
+    ("a choice by name", lambda: agent.choice("b"), "invalid-state", r"choice\('b'\): give a function"),  # type: ignore[arg-type]
+    ("one event class for several", lambda: il.setup_agent(events=Ask), "invalid-event-class", r"write events=\[...\]"),  # type: ignore[arg-type]
+    (
+        "a list of models",
+        lambda: il.setup_agent(events=[Ask], models=["quick"]),
+        "invalid-model",
+        "models=\\['quick'\\]: give aliases",
+    ),  # type: ignore[arg-type]
+    ("a machine named by a number", lambda: agent.machine(3, initial="a", states={}), "invalid-key", "name is a text"),  # type: ignore[arg-type]
+    ("a kind that is none", machine({"a": agent.state()}, kind="paralel"), "invalid-state", "kind='paralel'"),
+    (
+        "a context made from too much",
+        machine({"a": agent.state()}, context=lambda one, two: Game()),
+        "invalid-handler",
+        r"machine 'm': context=: .* is called with \(input\)",
+    ),
+    (
+        "a delay computed from nothing",
+        machine({"a": agent.state()}, delays={"x": lambda: 3}),
+        "invalid-handler",
+        r"delays\['x'\]",
+    ),
+    (
+        "a migration that is none",
+        machine({"a": agent.state()}, migrate=3),
+        "invalid-handler",
+        r"\(dump, from_version\)",
+    ),
+    ("a source named by a number", machine({"a": agent.state()}, sources={3: print}), "invalid-key", "sources="),
+    ("a value to be called", lambda: agent.call(3), "invalid-call", r"call\(3\): give a function"),  # type: ignore[call-overload]
+    (
+        "an argument that is no JSON",
+        lambda: agent.call(fetch, input={"url": {1, 2}}),
+        "invalid-type",
+        r"call\(fetch, input=\) cannot be written as JSON",
+    ),
+    (
+        "an instance as an event",
+        lambda: agent.on(Ask(question=""), "b"),
+        "invalid-descriptor",
+        "give an event class, its type, or a pattern",
+    ),  # type: ignore[call-overload]
+    ("a reaction to nothing", state(on=[agent.on("", "b")]), "invalid-descriptor", "'' is no event type"),
+]
+
+ROWS = [*STATES, *FUNCTIONS, *DECLARED, *CHILDREN, *NARROW, *SHAPES]

@@ -62,7 +62,7 @@ def choice_schema(events: Iterable[EventDescriptor]) -> dict[str, object]:
 def _closed(node: Mapping[str, object]) -> dict[str, object]:
     made: dict[str, object] = {}
     for word, value in node.items():
-        if word in _NAMED and isinstance(value, Mapping):
+        if word in _NAMED:
             made[word] = {name: _inner(item) for name, item in _object(value).items()}
         elif word == "pattern" and (not isinstance(value, str) or _BEYOND.search(value)):
             continue
@@ -75,7 +75,7 @@ def _closed(node: Mapping[str, object]) -> dict[str, object]:
 
 def _inner(value: object) -> object:
     if isinstance(value, Mapping):
-        return _closed(_object(value))
+        return _closed(cast("Mapping[str, object]", value))
     if isinstance(value, list | tuple):
         return [_inner(item) for item in cast("Sequence[object]", value)]
     return value

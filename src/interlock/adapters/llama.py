@@ -104,12 +104,12 @@ def load(weights: Path, *, context: int, threads: int) -> Engine:
         return _load(str(weights), context, threads, os.getpid())
 
 
-def require_package() -> None:
-    """Raise :class:`MissingExtraError` where the engine is not installed or cannot run; loads no weights."""
+def require_package() -> Any:  # noqa: ANN401  # it ships no types
+    """Return the engine's package; raises :class:`MissingExtraError` where it is not installed or cannot run."""
     if lacks_avx2():
         raise _unsupported("this processor has no AVX2 instructions, which the engine is compiled for")
     try:
-        import xllamacpp  # noqa: F401  # whether it can be
+        import xllamacpp
     except ImportError as error:
         if (sys.platform, platform.machine()) not in _MACHINES:
             raise _unsupported(f"this is {platform.system() or sys.platform} on {platform.machine()}") from error
@@ -121,6 +121,7 @@ def require_package() -> None:
                 extra="local",
             ) from error
         raise _unsupported(f"its engine does not load here ({error})") from error
+    return cast("Any", xllamacpp)
 
 
 _MACHINES = {("linux", "x86_64"), ("linux", "aarch64"), ("darwin", "arm64"), ("win32", "AMD64")}
@@ -128,10 +129,8 @@ _MACHINES = {("linux", "x86_64"), ("linux", "aarch64"), ("darwin", "arm64"), ("w
 
 @lru_cache(maxsize=4)
 def _load(weights: str, context: int, threads: int, _process: int) -> Engine:
-    require_package()
-    import xllamacpp
-
-    parameters: Any = xllamacpp.CommonParams()
+    package = require_package()
+    parameters = package.CommonParams()
     parameters.model.path = weights
     parameters.model_alias = {Path(weights).stem}
     parameters.n_ctx = context
@@ -154,7 +153,7 @@ def _load(weights: str, context: int, threads: int, _process: int) -> Engine:
             if sys.platform != "win32":
                 # No port at all, but a socket in a folder of our own, which is gone once the engine runs.
                 parameters.hostnames = [str(Path(folder, "s.sock"))]
-            return Engine(cast("_Server", xllamacpp.Server(parameters)), context)
+            return Engine(cast("_Server", package.Server(parameters)), context)
     except (RuntimeError, ValueError) as error:
         raise ProviderError(f"the engine cannot load {weights}: is it a whole GGUF file? ({error})") from error
 

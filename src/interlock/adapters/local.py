@@ -1,24 +1,28 @@
 """A real model for decisions that needs no network, no key and no graphics card: it chooses by meaning.
 
 The text of a request is compared with what each offered event says about itself, and the nearest is chosen. It cannot
-name what is not offered, and it writes no text: events with fields that someone would have to fill are left alone.
+name what is not offered, and it writes no text: events with fields that someone would have to fill are left alone,
+unless there is a writer beside it (``interlock.adapters.writing``), which then fills them.
 On routing sentences the nearest event is the right one nine times out of ten, in about 15 ms each, and with the
 defaults every tenth sentence is left undecided (``tests/adapters/test_accuracy.py``). It is a model, not a rule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import exp
 from typing import cast, final
 
+import anyio.to_thread
+
 from interlock.adapters.embedding import MODEL, Similarity, load
-from interlock.agent.contract import Choice, ExecutorInfo, Executors
+from interlock.agent.contract import Choice, DecideExecutor, ExecutorInfo, Executors
 from interlock.agent.descriptors import EventDescriptor
 from interlock.agent.messages import get_message_text
 from interlock.agent.requests import DecisionRequest
-from interlock.errors import UncertainChoiceError
+from interlock.errors import BindError, UncertainChoiceError
 
 __all__ = ["local_executors"]
 
@@ -34,6 +38,7 @@ def local_executors(
     way_out: str = "Unsure",
     examples: Mapping[str, Sequence[str]] | None = None,
     similarity: Similarity | None = None,
+    writer: Executors | None = None,
 ) -> Executors:
     """Return executors whose ``decide`` picks the offered event that is nearest in meaning to the request.
 
@@ -43,6 +48,10 @@ def local_executors(
     machine's own way out, if it offers one, and an error otherwise. The same goes for a request that is nearest to
     the examples of an event which the machine withholds at the moment. An event that was refused in an earlier
     attempt of the request is not named again.
+
+    With a ``writer``, events with fields are chosen in the same way, and the fields of the chosen one are written by
+    the writer's ``decide``, which is offered this event and no other. Such an event is out only once it was refused
+    twice, since other fields may be taken. Text is the writer's alone.
 
     ``Choice.raw`` holds JSON: ``weights`` by event type, ``scores``, and ``unscored`` with the reason for each. A
     weight is ``exp(score / temperature)`` divided by the sum of them all, so that they add up to 1; "none of these" has
@@ -55,9 +64,11 @@ def local_executors(
         way_out: type of the event to take when unsure, in any case of letters.
         examples: things that people say when they mean an event, by event type.
         similarity: what compares texts, instead of the model in the wheel.
+        writer: executors that write, as :func:`interlock.adapters.writing.local_writer` makes them.
 
     Raises:
         MissingExtraError: at once, where the model is not installed or cannot run.
+        BindError: a writer that decides nothing.
         ValueError: a number out of its range.
     """
     if not -1 <= threshold <= 1:
@@ -73,8 +84,13 @@ def local_executors(
         temperature=temperature,
         way_out=way_out,
         examples={kind: tuple(said) for kind, said in (examples or {}).items()},
+        fills=writer is not None,
     )
-    return Executors(decide=chooser.decide)
+    if writer is None:
+        return Executors(decide=chooser.decide)
+    if writer.decide is None:
+        raise BindError("local_executors: writer= has no decide, which is what writes the fields of an event")
+    return replace(writer, decide=_FilledChoice(chooser, writer.decide).decide)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +111,8 @@ class _Chooser:
     temperature: float
     way_out: str
     examples: Mapping[str, tuple[str, ...]]
+    fills: bool
+    """Whether somebody fills the fields of what is chosen."""
 
     def decide(self, request: DecisionRequest, _info: ExecutorInfo) -> Choice:
         """Return the choice for one request; plain and quick enough for any thread."""
@@ -126,17 +144,17 @@ class _Chooser:
 
     def _sort(self, request: DecisionRequest) -> _Field:
         # Nothing would change if the same choice were made again, so what was refused is out.
-        refused = {
+        refused = [
             attempt.event["type"]
             for attempt in request.attempts
             if attempt.counts and attempt.event is not None and "type" in attempt.event
-        }
+        ]
         choosable: list[EventDescriptor] = []
         unscored: dict[str, str] = {}
         for event in request.events:
-            if missing := _required(event):
+            if (missing := _required(event)) and not self.fills:
                 unscored[event.type] = f"needs {', '.join(missing)}, which a chooser cannot write"
-            elif event.type in refused:
+            elif refused.count(event.type) > (1 if self.fills and _has_fields(event) else 0):
                 unscored[event.type] = "was refused in an earlier attempt"
             else:
                 choosable.append(event)
@@ -144,7 +162,7 @@ class _Chooser:
             raise UncertainChoiceError(
                 f"{_name(request)}: none of the offered events can be chosen by meaning alone: "
                 + "; ".join(f"{kind} {why}" for kind, why in unscored.items())
-                + ". Use a model that writes, or give each field a default",
+                + ". Give local_executors a writer=, or each field a default",
                 weights={},
                 code="nothing-to-choose",
             )
@@ -184,6 +202,42 @@ class _Chooser:
         return {kind: round(weight / total, 6) for kind, weight in raised.items()}
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class _FilledChoice:
+    """Choosing by meaning, then having the fields written: each does what it is better at."""
+
+    chooser: _Chooser
+    fill: DecideExecutor
+
+    async def decide(self, request: DecisionRequest, info: ExecutorInfo) -> Choice:
+        """Return the choice, with its fields."""
+        if len(request.events) == 1 and _has_fields(request.events[0]):
+            choice = Choice(event={"type": request.events[0].type}, reason="nothing else is on offer", raw={})
+        else:
+            choice = await anyio.to_thread.run_sync(self.chooser.decide, request, info)
+        chosen = cast("Mapping[str, object]", choice.event)["type"]
+        event = next(event for event in request.events if event.type == chosen)
+        if not _has_fields(event):
+            return choice
+        asked = replace(
+            request,
+            events=(event,),
+            attempts=tuple(attempt for attempt in request.attempts if (attempt.event or {}).get("type") == chosen),
+        )
+        written = await self._written(asked, info)
+        raw = {**cast("Mapping[str, object]", choice.raw), "written": written.raw}
+        return replace(written, reason=choice.reason, raw=raw)
+
+    async def _written(self, request: DecisionRequest, info: ExecutorInfo) -> Choice:
+        fill = cast("Callable[[DecisionRequest, ExecutorInfo], object]", self.fill)
+        if _is_async(fill):
+            answer = fill(request, info)
+        else:
+            answer = await anyio.to_thread.run_sync(fill, request, info, abandon_on_cancel=True)
+        return cast("Choice", await answer if inspect.isawaitable(answer) else answer)
+
+
 def _text(request: DecisionRequest) -> str:
     """Return what the request is about: its prompt, else what the user said last."""
     if request.prompt is not None and request.prompt.strip():
@@ -206,6 +260,14 @@ def _meaning(event: EventDescriptor) -> str:
 def _required(event: EventDescriptor) -> list[str]:
     needed = event.input_schema.get("required", ())
     return [str(name) for name in cast("Sequence[object]", needed)] if isinstance(needed, Sequence) else []
+
+
+def _is_async(function: object) -> bool:
+    return inspect.iscoroutinefunction(function)
+
+
+def _has_fields(event: EventDescriptor) -> bool:
+    return bool(event.input_schema.get("properties"))
 
 
 def _name(request: DecisionRequest) -> str:

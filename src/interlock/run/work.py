@@ -12,7 +12,9 @@ from typing import NoReturn, TypeAlias
 import anyio
 import anyio.lowlevel
 
+from interlock.errors import ErrorInfo
 from interlock.run.border import AnyMachine, error_info
+from interlock.run.origin import Origin
 from interlock.statechart import Input, OwedInvocation
 
 __all__ = ["Make", "Perform", "Work"]
@@ -24,7 +26,20 @@ Make: TypeAlias = Callable[[OwedInvocation], Input]
 class Work:
     """One running invocation, as its worker and the driver see it."""
 
-    __slots__ = ("_committed", "_now", "_under_way", "_wake", "machine", "owed", "proposed", "raised", "scope", "since")
+    __slots__ = (
+        "_committed",
+        "_now",
+        "_under_way",
+        "_wake",
+        "machine",
+        "origin",
+        "over",
+        "owed",
+        "proposed",
+        "raised",
+        "scope",
+        "since",
+    )
 
     def __init__(
         self, owed: OwedInvocation, machine: AnyMachine, *, now: Callable[[], float], wake: Callable[[], None]
@@ -40,6 +55,10 @@ class Work:
         """When it came to want that."""
         self.raised: BaseException | None = None
         """What the work has failed with."""
+        self.origin = Origin.of(owed)
+        """Where the work belongs, and which attempt at it is under way."""
+        self.over = False
+        """Whether nobody is at it any more."""
         self._now = now
         self._wake = wake
         self._under_way = anyio.Event()
@@ -53,6 +72,7 @@ class Work:
             with self.scope:
                 await perform(self)
         finally:
+            self.over = True
             self.entered()
 
     def entered(self) -> None:
@@ -75,9 +95,16 @@ class Work:
 
     async def fail(self, error: Exception, *, data: object = None) -> None:
         """Ask for the work to be ended with an error."""
-        self.raised = error
-        info = error_info(error, data=data)
+        info = self.blame(error, data=data)
         await self.propose(lambda owed: Input.failed(owed.key, info, address=owed.address))
+
+    def blame(self, error: Exception, *, data: object = None) -> ErrorInfo:
+        """Return an error that the work ends with as data; the exception itself gets a note that says whose it is."""
+        self.raised = error
+        note = f"in {self.origin}"
+        if note not in getattr(error, "__notes__", ()):
+            error.add_note(note)
+        return error_info(error, data=data)
 
     async def record(self, record: object) -> None:
         """Ask for a record to be kept on the invocation, and go on once it is."""

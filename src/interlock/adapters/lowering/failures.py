@@ -8,7 +8,6 @@ from email.utils import parsedate_to_datetime
 from typing import cast
 
 from interlock.adapters.lowering.arguments import readable
-from interlock.agent.reasons import short
 from interlock.errors import ProviderError
 
 __all__ = ["broken_off", "no_answer", "provider_error"]
@@ -44,9 +43,10 @@ def provider_error(place: str, error: Exception, *, key: str) -> ProviderError:
         f"its request id is {identity}" if identity else "",
         f"sent {tries} times" if tries > 1 else "",
     ]
-    shown = "; ".join([readable(what)[:1_000].rstrip("."), *(note for note in notes if note)])
+    # Hidden before it is cut: half a key is a clue.
+    shown = "; ".join([_hidden(readable(what), key)[:1_000].rstrip("."), *(note for note in notes if note)])
     return ProviderError(
-        f"{place}: {shown.replace(key, '***') if key else shown}",
+        f"{place}: {shown}",
         code="incomplete-answer" if malformed else None,
         status=status,
         retry_after=wait,
@@ -60,26 +60,29 @@ def provider_error(place: str, error: Exception, *, key: str) -> ProviderError:
 def reported(place: str, error: object, *, key: str) -> ProviderError:
     """Return the error for what a provider says in the middle of a stream that it had begun in good order."""
     said = cast("Mapping[str, object]", error).get("message") if isinstance(error, Mapping) else error
-    what = f"{place}: the provider broke the stream off with an error: {readable(str(said))[:500]}"
-    return ProviderError(what.replace(key, "***") if key else what, code="incomplete-answer", retryable=True)
+    what = f"the provider broke the stream off with an error: {_hidden(readable(str(said)), key)[:500]}"
+    return ProviderError(f"{place}: {what}", code="incomplete-answer", retryable=True)
 
 
-def broken_off(place: str, so_far: object) -> ProviderError:
+def broken_off(place: str, so_far: object, *, key: str = "") -> ProviderError:
     """Return the error for a stream that ended before the provider said why: nothing of it may be acted on."""
-    return ProviderError(
-        f"{place}: the stream ended without a finish reason, so the answer is not whole; so far: {short(so_far, 300)}",
-        code="incomplete-answer",
-        retryable=True,
-    )
+    what = f"the stream ended without a finish reason, so the answer is not whole; so far: {_shown(so_far, key)}"
+    return ProviderError(f"{place}: {what}", code="incomplete-answer", retryable=True)
 
 
-def no_answer(place: str, raw: Mapping[str, object]) -> ProviderError:
+def no_answer(place: str, raw: Mapping[str, object], *, key: str = "") -> ProviderError:
     """Return the error for an answer without a message in it."""
-    return ProviderError(
-        f"{place}: the endpoint sent no chat completion but {short(dict(raw), 300)}; is the base_url "
-        "right, up to its /v1?",
-        code="incomplete-answer",
-    )
+    what = f"the endpoint sent no chat completion but {_shown(dict(raw), key)}; is the base_url right, up to its /v1?"
+    return ProviderError(f"{place}: {what}", code="incomplete-answer")
+
+
+def _shown(value: object, key: str) -> str:
+    text = _hidden(repr(value), key)
+    return text if len(text) <= 300 else f"{text[:297]}..."
+
+
+def _hidden(text: str, key: str) -> str:
+    return text.replace(key, "***") if key else text
 
 
 def _without_status(error: Exception) -> tuple[str, bool]:

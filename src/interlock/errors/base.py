@@ -1,0 +1,80 @@
+"""What all errors have in common, and a failure as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+__all__ = ["ErrorInfo", "InterlockError", "did_you_mean"]
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a hint that ends an error message: the near misses of ``name``, or what there is to choose from."""
+    options = sorted(set(known))
+    close = get_close_matches(name, options, n=3, cutoff=0.6)
+    if close:
+        return "Did you mean " + " or ".join(repr(option) for option in close) + "?"
+    if not options:
+        return "None is declared."
+    shown = ", ".join(options[:12]) + (", ..." if len(options) > 12 else "")
+    return f"Known: {shown}."
+
+
+class InterlockError(Exception):
+    """Base of everything that this library raises on purpose; ``code`` is stable across versions."""
+
+    code: str = "interlock-error"
+
+    def __init__(self, message: str, *, code: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        if code is not None:
+            self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorInfo:
+    """A failure as data: what an ``on_error`` handler sees, and what is saved.
+
+    ``code`` is stable; ``type`` names the exception class; ``data`` holds JSON; ``cause`` is what led to it.
+    """
+
+    code: str
+    type: str
+    message: str
+    data: Any = None
+    cause: ErrorInfo | None = None
+
+    @classmethod
+    def of(cls, error: BaseException, *, data: object = None, depth: int = 8) -> ErrorInfo:
+        """Return an exception as data, with its chain of causes."""
+        cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+        return cls(
+            code=error.code if isinstance(error, InterlockError) else "raised",
+            type=type(error).__name__,
+            message=str(error),
+            data=data,
+            cause=cls.of(cause, depth=depth - 1) if cause is not None and depth > 0 else None,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this as JSON data."""
+        return {
+            "code": self.code,
+            "type": self.type,
+            "message": self.message,
+            "data": self.data,
+            "cause": None if self.cause is None else self.cause.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ErrorInfo:
+        """Return what :meth:`to_json` wrote; raises KeyError, TypeError or ValueError where it did not."""
+        cause = data["cause"]
+        if not all(isinstance(data[name], str) for name in ("code", "type", "message")):
+            raise ValueError("code, type and message must be texts")
+        return cls(
+            data["code"], data["type"], data["message"], data["data"], None if cause is None else cls.from_json(cause)
+        )

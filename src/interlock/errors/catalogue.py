@@ -1,0 +1,269 @@
+"""Every code that an error of this library can carry: what has happened, and what to do.
+
+The documentation's page of errors is made from this table, and a test compares the table with the code.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["CATALOGUE", "Entry"]
+
+
+class Entry(NamedTuple):
+    """One code."""
+
+    cause: str
+    remedy: str
+
+
+CATALOGUE: dict[str, Entry] = {
+    # -- when a machine is built
+    "unknown-target": Entry(
+        "A transition leads to a state that does not exist.",
+        "Mend the name; the message lists the near misses. A sibling is `key`, a child `.key`, any state `#id`.",
+    ),
+    "invalid-target": Entry(
+        "A target is no text, a list of targets is empty, or targets exclude each other.",
+        "Name one target, or several in different regions of a parallel state.",
+    ),
+    "unknown-source": Entry(
+        "`invoke`, `spawn` or `provide` names a source that the machine does not have.",
+        "Mend the name, or declare the source.",
+    ),
+    "unknown-delay": Entry(
+        "A delay is named that is not among the machine's `delays`.", "Mend the name, or give seconds."
+    ),
+    "unknown-event": Entry(
+        "An event type, class or pattern is used that is not among the agent's events.",
+        "Add the class to `setup_agent(events=[...])`, or mend the name.",
+    ),
+    "unknown-model": Entry(
+        "A model is named that is not among the aliases of `setup_agent(models=...)`.", "Mend the alias, or add it."
+    ),
+    "unknown-tool": Entry(
+        "A tool is named that was not registered.", "Register it with `setup_agent(tools={...})`, or mend the name."
+    ),
+    "unknown-keyword": Entry(
+        "A keyword is given that the slot does not have.", "Mend the name; the message lists the near misses."
+    ),
+    "invalid-delay": Entry(
+        "A delay is negative, endless or no number.",
+        "Give 0 or more seconds, a `timedelta`, or the name of a declared delay.",
+    ),
+    "invalid-descriptor": Entry(
+        "An event pattern is malformed.", "A `*` stands alone, or at the end after a dot, as in `todo.*`."
+    ),
+    "invalid-key": Entry(
+        "A state's key or an id is empty or holds a character that paths are made with.",
+        "Leave out `.`, `#`, `/` and a leading `@`.",
+    ),
+    "invalid-state": Entry(
+        "The parts of a state do not go together.",
+        "The message says which; for example `timeout=` needs `on_timeout=`.",
+    ),
+    "invalid-transition": Entry(
+        "Something that is no transition stands where one belongs, or a transition can only loop.",
+        "Give a target, a handler or `agent.on(...)`.",
+    ),
+    "invalid-handler": Entry(
+        "A function that cannot take what it would be called with.", "Take the context first, then what happened."
+    ),
+    "unreachable-transition": Entry(
+        "A transition stands behind one that is always taken.", "Put it first, or give the earlier one a guard."
+    ),
+    "duplicate-id": Entry("Two states or two invocations have the same id.", "Give each its own `id=`."),
+    "duplicate-event": Entry("Two event classes have the same type.", "Give one of them `type=`."),
+    "missing-initial": Entry("A state with child states does not say where it starts.", "Give `initial=`."),
+    "reserved-event": Entry(
+        "An event type of the engine's own (`@...`, `agent.*`) is declared, handled or sent.",
+        "Choose another type; for completions and timers there are `on_done`, `on_error` and `after`.",
+    ),
+    "reserved-name": Entry("A name of the library's own is taken.", "Choose a name that does not begin with `agent.`."),
+    "mutable-context": Entry(
+        "A context could be changed in place.",
+        "Freeze the class; declare `tuple`, `frozenset` or `FrozenDict` where `list`, `set` or `dict` stands.",
+    ),
+    "invalid-context": Entry(
+        "A context, or a type for one, is refused.",
+        "Use a frozen pydantic model, a frozen dataclass, a `TypedDict` or a mapping of JSON values that fits.",
+    ),
+    "invalid-event-class": Entry(
+        "An event class cannot be used as one.",
+        "The message says why: a field that shadows an attribute or could be changed in place, a wrong `actor`.",
+    ),
+    "invalid-type": Entry(
+        "A type is declared that values cannot be checked by.", "Declare a class, or a type that pydantic knows."
+    ),
+    "invalid-decision": Entry("The fields of `agent.decide` do not go together.", "The message says which."),
+    "decide-allows-human-event": Entry(
+        "`allowed_events` names an event that only a person may send.",
+        'Take it out, or take `actor="human"` off the event.',
+    ),
+    "invalid-call": Entry(
+        "`agent.call` was given a function that cannot be called, named or decoded.",
+        "Give `name=`, or annotate what the function returns.",
+    ),
+    "invalid-child": Entry(
+        "`agent.child` was given something that is no machine, or does not fit.",
+        "Give a machine; the message names what does not fit.",
+    ),
+    "invalid-tool": Entry("A function cannot be a tool.", "Annotate its parameters and give it a docstring."),
+    "invalid-request": Entry(
+        "A text request is incomplete or contradicts itself.",
+        "Give exactly one of `prompt` and `messages`, and a `model`.",
+    ),
+    "invalid-model": Entry("A model reference is no text that names one.", 'Write `"provider/model"`, or an alias.'),
+    "invalid-definition": Entry("A definition is refused for another reason.", "The message says which."),
+    # -- in a step
+    "handler-raised": Entry(
+        "A function of the machine's author raised; the exception is the cause.",
+        "Mend the function that the message names. The snapshot is as it was before.",
+    ),
+    "invalid-handler-result": Entry(
+        "A function returned something that is no move.",
+        "Return `None` where the event is not legal, `goto(...)` or `stay(...)` where it is.",
+    ),
+    "undeclared-target": Entry(
+        "A handler leads to a state that is not among its declared (or inferred) targets.", "Declare it: `to=[...]`."
+    ),
+    "invalid-targets": Entry(
+        "A handler leads to several states that cannot be active together, or to none.",
+        "Name targets in different regions; `stay()` to stay.",
+    ),
+    "unknown-field": Entry(
+        "A move sets a context field that does not exist.", "Mend the name; the message lists the near misses."
+    ),
+    "invalid-field": Entry(
+        "A move sets a context field to a value that its type refuses.",
+        "The message shows what was given and why it is refused.",
+    ),
+    "invalid-output": Entry(
+        "An output does not fit its declared type, or cannot be written as JSON.",
+        "Return what was declared. From a model: raise `max_output_tokens`, or ask more plainly.",
+    ),
+    "duplicate-child": Entry(
+        "A child is started with an id that a running one has.", "Stop it first, or choose another id."
+    ),
+    "invalid-move": Entry("A move is refused for another reason.", "The message says which."),
+    "endless-loop": Entry(
+        "Eventless transitions or raised events go round without end.",
+        "Give one of the transitions of the cycle that the message shows a guard that turns false.",
+    ),
+    "missing-time": Entry(
+        "A timer is scheduled by a step that was not told the time.", "Call the step with `at=` (Unix seconds)."
+    ),
+    "step-error": Entry("A step could not be computed.", "See the class and the message."),
+    "not-json": Entry(
+        "A value cannot be written as JSON without loss.",
+        "Change it at the path that is named; clients, locks and files belong in executors.",
+    ),
+    # -- what comes from outside
+    "invalid-event": Entry(
+        "What was sent is no event, or its payload does not fit its class.",
+        "Send an instance of a declared class, or a mapping with `type` and its fields.",
+    ),
+    "invalid-input": Entry(
+        "The machine's input is refused, or an `Input` says nothing or two things.",
+        "Give what the machine's input type asks for.",
+    ),
+    "invalid-snapshot": Entry(
+        "Saved data is damaged, or does not fit the machine.", "The message names the field. The data is untouched."
+    ),
+    "machine-mismatch": Entry("A snapshot of another machine.", "Load it with the machine that saved it."),
+    "version-mismatch": Entry(
+        "A snapshot of another version of the machine.", "Give the machine `migrate=`, or the `version=` that it had."
+    ),
+    "unsupported-format": Entry(
+        "Data saved in a format that this version of the library does not read.",
+        "Use the version that wrote it, or a newer one.",
+    ),
+    # -- runs
+    "invalid-argument": Entry(
+        "`run_agent` was called with arguments that do not go together.", "The message says which."
+    ),
+    "missing-executor": Entry(
+        "The machine asks for a kind of model call that no executor was given for.",
+        "Pass it: `Executors(decide=..., generate_text=..., stream_text=...)`.",
+    ),
+    "unregistered-source": Entry(
+        "The machine invokes a source that nothing carries out.", "Pass `actors={name: function}`."
+    ),
+    "run-inside-executor": Entry(
+        "`run_agent_sync` was called by an executor or a called function, which it would block.",
+        "Make the function async and await `run_agent`, or invoke the machine as a child.",
+    ),
+    "invalid-executor-result": Entry(
+        "An executor returned something else than its contract says.",
+        "Return `Choice(event=...)` or `TextResult(output=...)`.",
+    ),
+    "invalid-call-result": Entry(
+        "A called function returned something else than it is annotated with.", "Mend the function or its annotation."
+    ),
+    "max-model-calls": Entry(
+        "A run wanted more model calls than it may make.", "Raise `max_model_calls`, or branch in `on_error`."
+    ),
+    "decision-exhausted": Entry(
+        "A model chose nothing legal in all its tries.",
+        "The message lists the attempts. Branch in `on_error`; improve descriptions and prompt.",
+    ),
+    "no-legal-events": Entry(
+        "There was nothing to decide on; no model was asked.",
+        "See to it that an active state handles an allowed event by name whose guard holds.",
+    ),
+    "script-exhausted": Entry(
+        "A scripted executor was asked more often than its script goes.",
+        "Add an answer for the request that the message names.",
+    ),
+    "aborted": Entry("The run was aborted.", "Go on from `result.snapshot`."),
+    "raised": Entry(
+        "Somebody else's function raised (an executor, a called function); an `ErrorInfo` names its type.",
+        "See the type and the message; branch in `on_error`.",
+    ),
+    "machine-error": Entry("A machine has failed with something that is no exception.", "See `error.data`."),
+    # -- text and models
+    "invalid-messages": Entry("Data is no list of messages.", "The message names the path of each problem."),
+    "invalid-transcript": Entry(
+        "A transcript that a provider would refuse.", "Each tool call needs exactly one result, after it."
+    ),
+    "text-failed": Entry("A model's answer cannot be used.", "See the class and the message."),
+    "truncated": Entry(
+        "An answer was cut off at the token limit before it was whole.", "Raise `max_output_tokens`, or ask for less."
+    ),
+    "refused": Entry("The model refuses, or a filter holds its answer back.", "Branch in `on_error`."),
+    "max-steps": Entry("The model still calls tools on its last turn.", "Raise `max_steps`, or say when to answer."),
+    "provider-error": Entry(
+        "The provider refused the call, failed, or could not be reached.",
+        "See `status`, `retry_after` and `retryable`.",
+    ),
+    "incomplete-answer": Entry("An answer broke off before its end.", "Try again; it is `retryable`."),
+    "unsupported-request": Entry(
+        "The provider has no form for this request; nothing was sent.", "The message says for what."
+    ),
+    "too-many-tools": Entry(
+        "More events or tools are offered than the provider takes.", "Narrow `allowed_events` or `tools`."
+    ),
+    "no-model": Entry(
+        "The request names no model that the adapter knows.", "Give `models={alias: name}`, or name one in the request."
+    ),
+    "invalid-setting": Entry(
+        "A setting of an adapter is out of its range.", "The message names the setting and the range."
+    ),
+    "uncertain-choice": Entry(
+        "No offered event is near enough in meaning, or two are too near each other.",
+        "Offer an event `Unsure`, add examples, or lower the threshold.",
+    ),
+    "nothing-to-choose": Entry(
+        "Every offered event has fields that a chooser cannot write.",
+        "Offer events without fields, or use a model that writes.",
+    ),
+    "weights-unavailable": Entry(
+        "The weights of a local model are not there and cannot be fetched.",
+        "The message says how to bring them by hand.",
+    ),
+    "weights-damaged": Entry("What was fetched as weights is something else.", "Fetch again; nothing damaged is kept."),
+    "missing-extra": Entry("An optional package is not installed.", "Run the command in the message."),
+    "unsupported-platform": Entry(
+        "An optional package does not run on this computer.", "Use what the message names instead."
+    ),
+}

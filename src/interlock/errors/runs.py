@@ -1,0 +1,42 @@
+"""Errors of runs: how they are called, and what executors answer."""
+
+from __future__ import annotations
+
+from interlock.errors.base import InterlockError
+
+__all__ = ["BindError", "ExecutorError", "ModelCallLimitError", "ScriptExhaustedError"]
+
+
+class BindError(InterlockError):
+    """A run that cannot start as it was called; nothing has run.
+
+    ``code`` is one of: ``missing-executor``, ``unregistered-source``, ``invalid-argument``, ``run-inside-executor``.
+    """
+
+    code = "invalid-argument"
+
+
+class ExecutorError(InterlockError):
+    """An executor answered something else than its contract says. It goes to the invocation that asked."""
+
+    code = "invalid-executor-result"
+
+
+class ModelCallLimitError(InterlockError):
+    """A model call over the run's limit. It was not made; the error goes to the invocation that wanted it."""
+
+    code = "max-model-calls"
+
+    def __init__(self, message: str, *, limit: int) -> None:
+        super().__init__(message)
+        self.limit = limit
+
+
+class ScriptExhaustedError(InterlockError):
+    """A scripted executor was asked more often than its script goes; ``request_id`` names the request too many."""
+
+    code = "script-exhausted"
+
+    def __init__(self, message: str, *, request_id: str) -> None:
+        super().__init__(message)
+        self.request_id = request_id

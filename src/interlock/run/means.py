@@ -1,0 +1,38 @@
+"""What the workers of one run have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from interlock.agent.contract import Executors
+from interlock.run.functions import Threads
+from interlock.run.observers import Observers
+from interlock.run.usage import Budget
+from interlock.run.work import Work
+
+__all__ = ["Means", "Wanted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """With what the work of a run is carried out: by whom, in how many calls and threads, and who looks on."""
+
+    executors: Executors
+    budget: Budget
+    threads: Threads
+    observers: Observers
+    execution_id: str
+
+
+class Wanted:
+    """Whether a call is still wanted, as far as an executor may know."""
+
+    __slots__ = ("_work",)
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+
+    @property
+    def cancel_called(self) -> bool:
+        """Whether nobody waits for the answer any more."""
+        return self._work.over or self._work.scope.cancel_called
