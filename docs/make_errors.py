@@ -8,8 +8,8 @@ from interlock import errors
 
 HEAD = """# Errors
 
-Every failure is a typed exception, or an `ErrorInfo` (code, type, message, data, cause) where it is handed to `on_error`
-or kept in a snapshot. The code is stable: branch on it, never on the message. All exceptions derive from
+Every failure is a typed exception, or an `ErrorInfo` (code, type, message, data, cause) where it is handed to
+`on_error` or kept in a snapshot. The code is stable: branch on it, never on the message. All exceptions derive from
 `InterlockError`; the tree stands in `interlock.errors`.
 
 This page is made from `interlock.errors.CATALOGUE`.

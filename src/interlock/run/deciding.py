@@ -6,7 +6,7 @@ for and is not any more is no fault of the model: it does not use up a retry.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
 
@@ -15,9 +15,11 @@ from interlock.agent.decisions import checked_choice, decision_request, delivery
 from interlock.agent.events import Event
 from interlock.agent.requests import DecisionAttempt, DecisionRequest
 from interlock.errors import DecisionExhaustedError, InterlockError, StepError
-from interlock.run.border import AnyMachine, error_info
-from interlock.run.functions import Threads, call
-from interlock.run.usage import Budget
+from interlock.run.border import AnyMachine
+from interlock.run.functions import call
+from interlock.run.means import Means, Wanted
+from interlock.run.origin import Origin
+from interlock.run.watching import Watched
 from interlock.run.work import Work
 from interlock.statechart import Input, OwedInvocation, Snapshot
 
@@ -32,39 +34,49 @@ class Decider:
     """Carries out the decisions of one run."""
 
     execute: DecideExecutor
-    budget: Budget
-    threads: Threads
-    execution_id: str
+    means: Means
 
     async def __call__(self, work: Work) -> None:
         """Carry out one decision."""
         request = await _ask(work, None)
-        while request is not None:
-            asked_at = work.owed.snapshot
-            try:
-                choice = await self._choice(work, request)
-            except Exception as error:  # noqa: BLE001  # whatever it is, it goes to the invocation
-                await work.fail(error)
-                return
-            judged = _Judged(work, request, choice, asked_at)
-            await work.propose(judged)
-            request = await _ask(work, request)
+        if request is None:
+            return
+        work.origin = Origin.of(work.owed, name=request.name, attempt=len(request.attempts) + 1)
+        watched = Watched(self.means.observers, work, "decision", request)
+        with watched.watching():
+            while request is not None:
+                await watched.deliver()
+                asked_at = work.owed.snapshot
+                try:
+                    choice = await self._choice(work, request, watched)
+                except Exception as error:  # noqa: BLE001  # whatever it is, it goes to the invocation
+                    await work.fail(error, told=watched.failed)
+                    return
+                judged = _Judged(work, request, choice, asked_at, watched)
+                await work.propose(judged)
+                request = await _ask(work, request, watched)
 
-    async def _choice(self, work: Work, request: DecisionRequest) -> Choice:
-        self.budget.admit(request.id)
+    async def _choice(self, work: Work, request: DecisionRequest, watched: Watched) -> Choice:
+        number = len(request.attempts) + 1
+        work.origin = replace(work.origin, attempt=number)
+        self.means.budget.admit(request.id)
+        watched.called(request, number)
         info = ExecutorInfo(
-            run_id=self.execution_id,
+            run_id=self.means.execution_id,
             request_id=request.id,
-            call_key=f"{self.execution_id}:{request.id}.{len(request.attempts)}",
-            attempt=len(request.attempts) + 1,
+            call_key=f"{self.means.execution_id}:{request.id}.{len(request.attempts)}",
+            attempt=number,
+            abort=Wanted(work),
         )
-        answer = await call(partial(self.execute, request, info), entered=work.entered, threads=self.threads)
+        answer = await call(partial(self.execute, request, info), entered=work.entered, threads=self.means.threads)
         choice = checked_choice(request, answer)
-        self.budget.book(choice.usage)
+        self.means.budget.book(choice.usage)
         return choice
 
 
-async def _ask(work: Work, before: DecisionRequest | None) -> DecisionRequest | None:
+async def _ask(
+    work: Work, before: DecisionRequest | None, watched: Watched | None = None
+) -> DecisionRequest | None:
     """Return the request as it stands now; None where there is nothing to ask, which has been reported then."""
     try:
         if before is None:
@@ -73,25 +85,36 @@ async def _ask(work: Work, before: DecisionRequest | None) -> DecisionRequest | 
     except StepError as error:
         await work.crash(error)
     except (InterlockError, KeyError, ValueError) as error:  # nothing legal, or records that somebody else has written
-        await work.fail(error)
+        await work.fail(error, told=None if watched is None else watched.failed)
     return None
 
 
 class _Judged:
     """What a choice comes to, once it is known where the machine stands when it is delivered."""
 
-    __slots__ = ("asked_at", "choice", "request", "work")
+    __slots__ = ("asked_at", "choice", "request", "watched", "work")
 
-    def __init__(self, work: Work, request: DecisionRequest, choice: Choice, asked_at: Snapshot[object]) -> None:
+    def __init__(
+        self,
+        work: Work,
+        request: DecisionRequest,
+        choice: Choice,
+        asked_at: Snapshot[object],
+        watched: Watched,
+    ) -> None:
         self.work = work
         self.request = request
         self.choice = choice
         self.asked_at = asked_at
+        self.watched = watched
 
     def __call__(self, owed: OwedInvocation) -> Input:
         machine = self.work.machine
         judged = judge(machine, owed.snapshot, self.request, self.choice)
         if isinstance(judged, Event):
+            self.watched.ended(
+                judged, raw=self.choice.raw, usage=self.choice.usage, reasoning=self.choice.reason
+            )
             return delivery(owed, judged)
         return self._refused(owed, self._blamed(machine, owed, judged))
 
@@ -107,9 +130,11 @@ class _Judged:
         counted = sum(item.counts for item in attempts)
         moves = sum(1 for _ in takewhile(lambda item: not item.counts, reversed(attempts)))
         record = attempt.to_json()
+        self.watched.refused(attempt, self.choice.usage)
         if counted <= self.request.max_retries and moves <= _MOST_MOVED_ON:
             return Input(address=owed.address, invocation=owed.key, record=record)
-        self.work.raised = error = DecisionExhaustedError(self.request.id, attempts)
-        info = error_info(error, data=[item.to_json() for item in attempts])
+        error = DecisionExhaustedError(self.request.id, attempts)
+        info = self.work.blame(error, data=[item.to_json() for item in attempts])
+        self.watched.failed(info)
         # The last attempt and the end of the decision are one input: no crash can fall between them.
         return Input(address=owed.address, invocation=owed.key, record=record, error=info)

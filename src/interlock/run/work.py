@@ -15,7 +15,7 @@ import anyio.lowlevel
 from interlock.errors import ErrorInfo
 from interlock.run.border import AnyMachine, error_info
 from interlock.run.origin import Origin
-from interlock.statechart import Input, OwedInvocation
+from interlock.statechart import UNSET, Input, OwedInvocation
 
 __all__ = ["Make", "Perform", "Work"]
 
@@ -89,14 +89,30 @@ class Work:
         if self.scope.cancel_called:
             await anyio.lowlevel.checkpoint()  # ends here, however the two were ordered
 
-    async def finish(self, output: object) -> None:
-        """Ask for the work to be completed with ``output``, which is JSON."""
-        await self.propose(lambda owed: Input.done(owed.key, output, address=owed.address))
+    async def finish(
+        self, output: object, *, record: object = UNSET, told: Callable[[], None] | None = None
+    ) -> None:
+        """Ask for the work to be completed with ``output``, which is JSON; ``told`` is called when it is taken."""
 
-    async def fail(self, error: Exception, *, data: object = None) -> None:
-        """Ask for the work to be ended with an error."""
-        info = self.blame(error, data=data)
-        await self.propose(lambda owed: Input.failed(owed.key, info, address=owed.address))
+        def make(owed: OwedInvocation) -> Input:
+            if told is not None:
+                told()
+            return Input(address=owed.address, invocation=owed.key, record=record, output=output)
+
+        await self.propose(make)
+
+    async def fail(
+        self, error: Exception, *, record: object = UNSET, told: Callable[[ErrorInfo], None] | None = None
+    ) -> None:
+        """Ask for the work to be ended with an error; ``told`` is called with it when it is taken."""
+        info = self.blame(error)
+
+        def make(owed: OwedInvocation) -> Input:
+            if told is not None:
+                told(info)
+            return Input(address=owed.address, invocation=owed.key, record=record, error=info)
+
+        await self.propose(make)
 
     def blame(self, error: Exception, *, data: object = None) -> ErrorInfo:
         """Return an error that the work ends with as data; the exception itself gets a note that says whose it is."""

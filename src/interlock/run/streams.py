@@ -1,0 +1,83 @@
+"""Reading an answer that comes in pieces, from async generators and plain ones alike."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import TypeAlias, cast
+
+from interlock.agent.contract import TextResult
+from interlock.agent.text_requests import TextRequest
+from interlock.agent.turns import checked_result
+from interlock.errors import ExecutorError
+from interlock.run.functions import Entered, Threads, call
+
+__all__ = ["read_stream"]
+
+Show: TypeAlias = Callable[[str], Awaitable[None]]
+
+_END = object()
+
+
+async def read_stream(
+    request: TextRequest, bound: Callable[[], object], *, entered: Entered, threads: Threads, show: Show
+) -> TextResult:
+    """Show each piece of text, and return the result that comes last.
+
+    Arguments:
+        request: what is asked, for errors.
+        bound: the executor with its arguments: an async generator, or a plain one, which works in a thread.
+        entered: as for :func:`interlock.run.functions.call`.
+        threads: the same.
+        show: called with each piece and waited for, so that a slow reader slows the writer down.
+
+    Raises :class:`ExecutorError` for a stream that does not end with a :class:`TextResult`.
+    """
+    opened = bound() if _is_generator(bound) else await call(bound, entered=entered, threads=threads)
+    if not isinstance(opened, AsyncIterator | Iterator):
+        raise ExecutorError(
+            f"request {request.id!r}: the stream_text executor returned {type(opened).__name__}; make it an async "
+            "generator: yield pieces of text and, last, a TextResult"
+        )
+    pieces = cast("AsyncIterator[object] | Iterator[object]", opened)
+    read = functools.partial(_read, request, pieces, threads, show)
+    return cast("TextResult", await call(read, entered=entered, threads=threads))
+
+
+async def _read(
+    request: TextRequest, pieces: AsyncIterator[object] | Iterator[object], threads: Threads, show: Show
+) -> TextResult:
+    last: object = None
+    try:
+        while (piece := await _next(pieces, threads)) is not _END:
+            if isinstance(last, TextResult):
+                raise ExecutorError(
+                    f"request {request.id!r}: the stream_text executor goes on after its TextResult; yield that last"
+                )
+            last = piece
+            if isinstance(piece, str):
+                if piece:
+                    await show(piece)
+            elif not isinstance(piece, TextResult):
+                break
+    finally:
+        if (close := getattr(pieces, "aclose", None)) is not None:
+            await close()
+    return checked_result(request, last)
+
+
+async def _next(pieces: AsyncIterator[object] | Iterator[object], threads: Threads) -> object:
+    if isinstance(pieces, AsyncIterator):
+        return await anext(pieces, _END)
+    return await call(functools.partial(next, pieces, _END), entered=_nothing, threads=threads)
+
+
+def _is_generator(bound: Callable[..., object]) -> bool:
+    while isinstance(bound, functools.partial):
+        bound = bound.func
+    own = cast("Callable[..., object]", getattr(bound, "__call__"))  # noqa: B004, B009  # an object that is called
+    return any(map(inspect.isasyncgenfunction, (bound, own)))
+
+
+def _nothing() -> None: ...

@@ -1,0 +1,188 @@
+"""Carrying out a text request: one executor call is one turn; tools that a turn calls are run, and it is asked again.
+
+A turn is committed as a record before its tools run, each answer before the next one runs, and the last turn together
+with the end of the request. So whatever is taken up elsewhere goes on after its last record, and nothing that was
+answered is asked twice. Whether the text comes whole or in pieces is decided in one line; everything else is shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import cast
+
+from interlock.agent.contract import ExecutorInfo, Executors, StreamExecutor, TextExecutor, TextResult, ToolCall
+from interlock.agent.messages import ToolResultOutput
+from interlock.agent.text import GENERATE_TEXT, STREAM_TEXT, TextRequestDefinition, TextSpec
+from interlock.agent.text_requests import TextMode, TextRequest
+from interlock.agent.turns import (
+    TextTask,
+    TurnRecord,
+    answer_record,
+    checked_result,
+    final_output,
+    step_limit,
+    text_task,
+    turn_record,
+)
+from interlock.errors import InterlockError, StepError
+from interlock.run.clock import Clock
+from interlock.run.functions import call
+from interlock.run.means import Means, Wanted
+from interlock.run.origin import Origin
+from interlock.run.streams import read_stream
+from interlock.run.toolbox import Toolbox, run_tool
+from interlock.run.watching import Watched
+from interlock.run.work import Work
+
+__all__ = ["Writer", "executor_of", "is_text", "mode_of"]
+
+
+def is_text(src: str, logic: object) -> bool:
+    """Whether an invocation is a text request."""
+    return isinstance(logic, TextSpec) or src in (GENERATE_TEXT, STREAM_TEXT)
+
+
+def mode_of(src: str, logic: object) -> TextMode:
+    """Return whether a text request is written whole or in pieces."""
+    if isinstance(logic, TextSpec):
+        return logic.definition.mode
+    return "stream" if src == STREAM_TEXT else "generate"
+
+
+def executor_of(src: str, logic: object, executors: Executors) -> TextExecutor | StreamExecutor | None:
+    """Return what carries out a text request: the executor that it was given itself, else the run's own."""
+    if isinstance(logic, TextSpec) and logic.definition.executor is not None:
+        return logic.definition.executor
+    return executors.stream_text if mode_of(src, logic) == "stream" else executors.generate_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writer:
+    """Carries out the text requests of one run."""
+
+    means: Means
+    clock: Clock
+
+    async def __call__(self, work: Work, execute: TextExecutor | StreamExecutor) -> None:
+        """Carry out one text request."""
+        task = await _task(work)
+        if task is None:
+            return
+        number = len(task.ledger.turns) + 1
+        work.origin = Origin.of(work.owed, name=task.request.name, attempt=number)
+        watched = Watched(self.means.observers, work, "text", task.request)
+        with watched.watching():
+            while task is not None:
+                task = await self._step(work, execute, task, watched)
+
+    async def _step(
+        self, work: Work, execute: TextExecutor | StreamExecutor, task: TextTask, watched: Watched
+    ) -> TextTask | None:
+        """Run the tools that are called, take a turn, and return how it goes on; None where it has ended."""
+        await watched.deliver()
+        if task.request.steps_remaining <= 0:
+            await work.fail(step_limit(task.request, task.ledger.pending), told=watched.failed)
+            return None
+        if pending := task.ledger.pending:
+            for asked in pending:
+                output = await self._answer(work, asked, task, watched)
+                await work.record(answer_record(asked, output).to_json())
+                await watched.deliver()
+            task = task.after(work.owed.records)
+        request = task.request
+        try:
+            result = await self._turn(work, execute, task, watched)
+            record = turn_record(request, result)
+        except Exception as error:  # noqa: BLE001  # whatever it is, it goes to the invocation
+            await work.fail(error, told=watched.failed)
+            return None
+        if record.calls and request.steps_remaining > 1:
+            watched.turn(record, result)
+            await work.record(record.to_json())
+            return task.after(work.owed.records)
+        await self._end(work, task, record, result, watched)
+        return None
+
+    async def _end(
+        self, work: Work, task: TextTask, record: TurnRecord, result: TextResult, watched: Watched
+    ) -> None:
+        """Propose the last turn and what the request comes to, as one input: no crash can fall between them."""
+        watched.turn(record, result)
+        kept = record.to_json()
+        if record.calls:
+            await work.fail(step_limit(task.request, record.calls), record=kept, told=watched.failed)
+            return
+        try:
+            output = final_output(task.definition, task.request, result)
+            shown = _decoded(task.definition, output)
+        except InterlockError as error:
+            await work.fail(error, record=kept, told=watched.failed)
+            return
+        ended = partial(
+            watched.ended,
+            shown,
+            raw=result.raw,
+            usage=result.usage,
+            finish_reason=result.finish_reason,
+            reasoning=result.reasoning,
+        )
+        await work.finish(output, record=kept, told=ended)
+
+    async def _turn(
+        self, work: Work, execute: TextExecutor | StreamExecutor, task: TextTask, watched: Watched
+    ) -> TextResult:
+        request = task.request
+        number = len(task.ledger.turns) + 1
+        work.origin = replace(work.origin, attempt=number)
+        self.means.budget.admit(request.id)
+        watched.called(request, number)
+        toolbox = Toolbox(work, task, number, partial(self._answer, work, task=task, watched=watched))
+        info = ExecutorInfo(
+            run_id=self.means.execution_id,
+            request_id=request.id,
+            call_key=f"{self.means.execution_id}:{request.id}.{toolbox.records_before}",
+            attempt=number,
+            on_chunk=watched.chunk,
+            call_tool=toolbox.call,
+            abort=Wanted(work),
+        )
+        with toolbox.open():
+            result = await self._result(work, execute, request, info, watched.chunk)
+        self.means.budget.book(result.usage)
+        return result
+
+    async def _result(
+        self,
+        work: Work,
+        execute: TextExecutor | StreamExecutor,
+        request: TextRequest,
+        info: ExecutorInfo,
+        show: Callable[[str], Awaitable[None]],
+    ) -> TextResult:
+        bound = partial(cast("Callable[..., object]", execute), request, info)
+        if request.mode == "stream":
+            return await read_stream(request, bound, entered=work.entered, threads=self.means.threads, show=show)
+        return checked_result(request, await call(bound, entered=work.entered, threads=self.means.threads))
+
+    async def _answer(self, work: Work, asked: ToolCall, task: TextTask, watched: Watched) -> ToolResultOutput:
+        began = self.clock.now()
+        output = await run_tool(asked, task.tools, entered=work.entered, threads=self.means.threads)
+        watched.tool(asked, output, self.clock.now() - began)
+        return output
+
+
+async def _task(work: Work) -> TextTask | None:
+    """Return the request as it stands by its records; None where there is none, which has been reported then."""
+    try:
+        return text_task(work.owed)
+    except StepError as error:
+        await work.crash(error)
+    except (InterlockError, KeyError, ValueError) as error:  # a refused input, or records that somebody else has written
+        await work.fail(error)
+    return None
+
+
+def _decoded(definition: TextRequestDefinition[object, object], output: object) -> object:
+    return definition.decode(output)

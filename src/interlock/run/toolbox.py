@@ -1,0 +1,94 @@
+"""Running the tools that a model calls, whoever takes the turns: this library, or an executor with a loop of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+import anyio
+
+from interlock.agent.contract import ToolCall
+from interlock.agent.messages import ToolResultOutput
+from interlock.agent.plain import plain
+from interlock.agent.reasons import short
+from interlock.agent.tools import Tool, bound_call, tool_failure
+from interlock.agent.turns import AnswerRecord, TextTask, answer_record
+from interlock.errors import ExecutorError
+from interlock.run.functions import Entered, Threads, call
+from interlock.run.work import Work
+
+__all__ = ["Toolbox", "run_tool"]
+
+
+async def run_tool(
+    asked: ToolCall, tools: Mapping[str, Tool], *, entered: Entered, threads: Threads
+) -> ToolResultOutput:
+    """Call a tool, and return what the model is told: also of a tool that is not there, does not fit, or raises."""
+    bound = bound_call(asked, tools)
+    if not callable(bound):
+        return bound
+    try:
+        value = await call(bound, entered=entered, threads=threads)
+        return tools[asked.name].answer(value)
+    except Exception as error:  # noqa: BLE001  # whatever it is, the model is told
+        return tool_failure(error)
+
+
+class Toolbox:
+    """The tools of a request for the time of one executor call, for executors that do their turns by themselves.
+
+    Each answer is kept as a record before the executor gets it. If the same executor call has to be made again, in
+    another process, what it asks in the same words is answered from those records, and the tool is not run again.
+    """
+
+    def __init__(
+        self, work: Work, task: TextTask, turn: int, answer: Callable[[ToolCall], Awaitable[ToolResultOutput]]
+    ) -> None:
+        self._work = work
+        self._answer = answer
+        self._id = f"call_tool:{turn}:"
+        self._open = False
+        self._records = anyio.Lock()  # one proposal at a time, however many tools run at once
+        of_model = {asked.id for record in task.ledger.turns for asked in record.calls}
+        own = [record for record in task.ledger.answers if record.call.id not in of_model]
+        self.records_before = len(task.ledger.turns) + len(task.ledger.answers) - len(own)
+        """Records that were there when this call was first made: the same number whenever it is made again."""
+        self._kept: list[AnswerRecord] = [record for record in own if record.call.id.startswith(self._id)]
+        self._count = len(self._kept)
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Take calls until the executor has answered."""
+        self._open = True
+        try:
+            yield
+        finally:
+            self._open = False
+        if self._records.locked():
+            raise ExecutorError(
+                f"request {self._work.owed.identity!r}: the executor has answered while a tool that it called with "
+                "info.call_tool still runs; await all of its calls first"
+            )
+
+    async def call(self, name: str, arguments: object) -> ToolResultOutput:
+        """Run a tool and return what the model is to be told. It never raises for what the tool, or the model, did."""
+        if not self._open:
+            raise ExecutorError(
+                f"request {self._work.owed.identity!r}: info.call_tool({name!r}) after the executor has answered; "
+                "await all of its calls first"
+            )
+        try:
+            given = plain(arguments)
+        except ValueError:
+            given = short(arguments, 200)  # no tool takes a text for its arguments: the model will be told so
+        for record in self._kept:
+            if (record.call.name, record.call.input) == (name, given):
+                self._kept.remove(record)
+                return record.output
+        self._count += 1
+        asked = ToolCall(f"{self._id}{self._count}", name, given)
+        output = await self._answer(asked)
+        async with self._records:
+            await self._work.record(answer_record(asked, output).to_json())
+            self._work.entered()  # the executor goes on: nobody shall wait for its next word
+        return output
