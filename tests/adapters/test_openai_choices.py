@@ -1,10 +1,8 @@
 """What a model answers to a decision, good and bad, by the real SDK against a strict server."""
 
 import pytest
-from pydantic import BaseModel
 
-import interlock as il
-from interlock.agent import DecisionAttempt, Event
+from interlock.agent import DecisionAttempt
 from interlock.errors import DecisionExhaustedError, ProviderError, RefusedError, TruncatedError
 from interlock.run.resolve import resolve_decision
 
@@ -139,44 +137,3 @@ async def test_a_provider_that_fails_is_no_attempt(server):
         await resolve_decision(request(Approve), executors(server).decide)
     assert caught.value.retry_after == 2
     assert len(server.requests) == 1
-
-
-async def test_a_run_decides_by_it(server):
-    class Ask(Event):
-        """Look closer."""
-
-        question: str
-
-    class Close(Event):
-        """Close the case."""
-
-    agent = il.setup_agent(context=Notes, events=[Ask, Close])
-    machine = agent.machine(
-        "case",
-        context=Notes(),
-        initial="open",
-        states={
-            "open": agent.state(
-                invoke=agent.decide(model="gpt-test", prompt="Go on."),
-                on=[
-                    agent.on(Ask, lambda context, event: agent.goto("open", asked=event.question).reenter()),
-                    agent.on(Close, "closed"),
-                ],
-            ),
-            "closed": agent.final(),
-        },
-    )
-    server.answers(
-        Answer(text="Let me think."),
-        Answer(calls=[("send_event_Ask", '{"question": "When?"}')]),
-        Answer(calls=[("send_event_Close", "{}")]),
-    )
-    result = await il.run_agent(machine, executors=executors(server))
-    assert isinstance(result, il.Done), result
-    assert result.snapshot.context.asked == "When?"
-    assert result.usage.model_calls == 3
-    assert result.usage.total_tokens == 54
-
-
-class Notes(BaseModel, frozen=True):
-    asked: str = ""

@@ -1,12 +1,13 @@
 """A real model that writes, in this process: no key, no server, no graphics card, and no network once it is fetched.
 
 It is SmolLM2-135M-Instruct, 98 MB, at about 70 tokens a second on one core. It is the smallest model that writes at
-all, and it is weak: a plausible sentence or two, and values copied out of a text (a number, a name) more often right
-than wrong. It does not reason, knows little, and repeats itself. What it can be relied on for is the form: structured
-answers and choices are held to their schemas token by token, so an event that is not offered cannot be written.
+all, and it is weak: a plausible sentence or two, and values copied out of a text (a number, a name) three times out of
+four. It does not reason, knows little, and repeats itself. What it can be relied on for is the form: structured answers
+and choices are held to their schemas token by token, so an event that is not offered cannot be written.
 
-Choosing among events is what it does worst. :func:`interlock.adapters.local.local_executors` chooses by meaning and has
-the fields written by this.
+Choosing is what it cannot do at all: of four events it names the same one, whatever is said
+(``tests/adapters/test_writing_accuracy.py``). :func:`interlock.adapters.local.local_executors` chooses by meaning and
+has the fields written by this.
 """
 
 from __future__ import annotations

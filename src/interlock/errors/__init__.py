@@ -22,6 +22,7 @@ The tree, and who should catch what::
     |  |- InvalidOutputError           it does not fit what was asked for
     |  `- StepLimitError               the model still calls tools on its last turn
     |- BindError                       a run that cannot start: mend what it was given
+    |- AbortedError                    a run that its host has ended; found in its Failed, never raised
     |- ExecutorError                   an executor that answered something else than its contract says
     |- ModelCallLimitError             a model call over the run's limit, which was not made
     |- MissingExtraError               an optional package that is not there: install the extra
@@ -67,10 +68,11 @@ from interlock.errors.models import (
     UnsupportedRequestError,
     WeightsError,
 )
-from interlock.errors.runs import BindError, ExecutorError, ModelCallLimitError, ScriptExhaustedError
+from interlock.errors.runs import AbortedError, BindError, ExecutorError, ModelCallLimitError, ScriptExhaustedError
 
 __all__ = [
     "CATALOGUE",
+    "AbortedError",
     "BindError",
     "CallResultError",
     "DecisionExhaustedError",

@@ -193,6 +193,11 @@ CATALOGUE: dict[str, Entry] = {
         "`run_agent_sync` was called by an executor or a called function, which it would block.",
         "Make the function async and await `run_agent`, or invoke the machine as a child.",
     ),
+    "not-open": Entry("A session was used outside of its block.", "Use it inside `async with AgentSession(...)`."),
+    "not-settled": Entry(
+        "The result of a streamed run was asked for before there was one.",
+        "Iterate to the end, leave the block, or `await stream.settled()`.",
+    ),
     "invalid-executor-result": Entry(
         "An executor returned something else than its contract says.",
         "Return `Choice(event=...)` or `TextResult(output=...)`.",

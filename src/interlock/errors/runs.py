@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from interlock.errors.base import InterlockError
 
-__all__ = ["BindError", "ExecutorError", "ModelCallLimitError", "ScriptExhaustedError"]
+__all__ = ["AbortedError", "BindError", "ExecutorError", "ModelCallLimitError", "ScriptExhaustedError"]
 
 
 class BindError(InterlockError):
     """A run that cannot start as it was called; nothing has run.
 
-    ``code`` is one of: ``missing-executor``, ``unregistered-source``, ``invalid-argument``, ``run-inside-executor``.
+    ``code`` is one of: ``missing-executor``, ``unregistered-source``, ``invalid-argument``, ``run-inside-executor``,
+    ``not-open``, ``not-settled``.
     """
 
     code = "invalid-argument"
+
+
+class AbortedError(InterlockError):
+    """A run that its host has ended. It is never raised: it stands in the ``Failed`` that such a run settles as."""
+
+    code = "aborted"
 
 
 class ExecutorError(InterlockError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 
 from interlock.run.functions import poster
@@ -48,7 +48,7 @@ class Abort:
                 tell()
 
     @contextmanager
-    def ending(self, end: Callable[[str], None]) -> Iterator[None]:
+    def ending(self, end: Callable[[str], None]) -> Generator[None, None, None]:
         """Have ``end(reason)`` called, on the event loop that runs here, if this is aborted meanwhile or was before."""
         post, key = poster(), object()
         with self._lock:

@@ -7,9 +7,11 @@ from typing import cast
 
 from interlock.agent.contract import Executors
 from interlock.agent.decide import DECIDE, DecideSpec
+from interlock.agent.text import TextSpec
 from interlock.errors import BindError
 from interlock.run.border import AnyMachine
 from interlock.run.perform import function_of
+from interlock.run.texting import executor_of, is_text, mode_of
 from interlock.statechart import Invoke
 
 __all__ = ["check"]
@@ -23,6 +25,14 @@ def check(machine: AnyMachine, executors: Executors) -> None:
                 raise BindError(
                     f"{where} asks a model to decide, but there is no executor for it; call "
                     f"run_agent(..., executors=Executors(decide=...))",
+                    code="missing-executor",
+                )
+        elif is_text(invoke.src, invoke.logic):
+            if executor_of(invoke.src, invoke.logic, executors) is None:
+                slot = "stream_text" if mode_of(invoke.src, invoke.logic) == "stream" else "generate_text"
+                raise BindError(
+                    f"{where} asks a model to write{_named(invoke.logic)}, but there is no executor for it; call "
+                    f"run_agent(..., executors=Executors({slot}=...))",
                     code="missing-executor",
                 )
         elif function_of(owner.sources.get(invoke.src)) is None:
@@ -56,6 +66,10 @@ def _invocations(machine: AnyMachine) -> Iterator[tuple[str, AnyMachine, Invoke]
 
 def _machines(machine: AnyMachine) -> dict[str, AnyMachine]:
     return {name: cast("AnyMachine", source) for name, source in machine.sources.items() if machine.is_machine(name)}
+
+
+def _named(logic: object) -> str:
+    return f" ({logic.definition.name!r})" if isinstance(logic, TextSpec) else ""
 
 
 def _shown(source: object) -> str:

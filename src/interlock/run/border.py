@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, cast
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from interlock.agent.reading import classes_of, parse_event
-from interlock.errors import ErrorInfo, InputError, InterlockError, NotJsonError
+from interlock.errors import ErrorInfo, InputError, InterlockError, NotJsonError, TextError
 from interlock.statechart import Event, InternalEvent, Machine
 from interlock.statechart.events import as_event, event_to_json
 from interlock.statechart.frozen import freeze
@@ -44,6 +44,8 @@ def output_json(value: object) -> object:
 
 def error_info(error: BaseException | ErrorInfo, *, data: object = None) -> ErrorInfo:
     """Return an exception as data that JSON can carry."""
+    if data is None and isinstance(error, TextError):
+        data = {"request": error.request, "partial_output": error.partial_output}
     info = error if isinstance(error, ErrorInfo) else ErrorInfo.of(error, data=data)
     cause = None if info.cause is None else error_info(info.cause)
     return ErrorInfo(info.code, _text(info.type), _text(info.message), _json(info.data), cause)

@@ -74,9 +74,7 @@ class Decider:
         return choice
 
 
-async def _ask(
-    work: Work, before: DecisionRequest | None, watched: Watched | None = None
-) -> DecisionRequest | None:
+async def _ask(work: Work, before: DecisionRequest | None, watched: Watched | None = None) -> DecisionRequest | None:
     """Return the request as it stands now; None where there is nothing to ask, which has been reported then."""
     try:
         if before is None:
@@ -112,9 +110,7 @@ class _Judged:
         machine = self.work.machine
         judged = judge(machine, owed.snapshot, self.request, self.choice)
         if isinstance(judged, Event):
-            self.watched.ended(
-                judged, raw=self.choice.raw, usage=self.choice.usage, reasoning=self.choice.reason
-            )
+            self.watched.ended(judged, raw=self.choice.raw, usage=self.choice.usage, reasoning=self.choice.reason)
             return delivery(owed, judged)
         return self._refused(owed, self._blamed(machine, owed, judged))
 

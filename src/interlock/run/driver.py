@@ -335,5 +335,5 @@ class Driver(Generic[C]):
         return self._timers
 
     def failed_work(self, error: ErrorInfo) -> FailedWork | None:
-        """Return the work of this run that ended with ``error``."""
-        return next((failed for failed in self._failed if failed.error is error), None)
+        """Return the work of this run that ended with ``error``, the last such."""
+        return next((failed for failed in reversed(self._failed) if failed.error == error), None)

@@ -68,6 +68,7 @@ def _in_thread(turn: threading.Lock, enter: Callable[[], object], bound: Callabl
 
 
 def is_async(function: Callable[..., object]) -> bool:
+    """Whether a function, with whatever arguments are bound to it, is awaited rather than run in a thread."""
     while isinstance(function, functools.partial):
         function = function.func
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004

@@ -6,13 +6,15 @@ from collections.abc import Callable
 from functools import partial
 
 from interlock.agent.calls import CallSpec
-from interlock.agent.contract import Executors
 from interlock.agent.decide import DECIDE, DecideSpec
 from interlock.errors import BindError
 from interlock.run.border import output_json
+from interlock.run.clock import Clock
 from interlock.run.deciding import Decider
-from interlock.run.functions import Threads, call
-from interlock.run.usage import Budget
+from interlock.run.functions import call
+from interlock.run.means import Means
+from interlock.run.texting import Writer, executor_of, is_text
+from interlock.run.watching import Watched
 from interlock.run.work import Work
 from interlock.statechart import Machine
 
@@ -27,25 +29,27 @@ def function_of(source: object) -> Callable[..., object] | None:
 
 
 class Performer:
-    """Carries out all work of one run: decisions by the host's executor, everything else by the source's function."""
+    """Carries out all work of one run: models' by the executors, everything else by the source's function."""
 
-    def __init__(self, executors: Executors, budget: Budget, execution_id: str) -> None:
-        self._threads = Threads()
-        self._decide = (
-            None
-            if executors.decide is None
-            else Decider(execute=executors.decide, budget=budget, threads=self._threads, execution_id=execution_id)
-        )
+    def __init__(self, means: Means, clock: Clock) -> None:
+        decide = means.executors.decide
+        self._means = means
+        self._decide = None if decide is None else Decider(execute=decide, means=means)
+        self._write = Writer(means=means, clock=clock)
 
     async def __call__(self, work: Work) -> None:
         """Carry out one piece of work; what outside code raises is reported to the machine."""
         owed = work.owed
-        source = function_of(work.machine.sources.get(owed.src))
         if isinstance(owed.logic, DecideSpec) or owed.src == DECIDE:
             if self._decide is not None:
                 await self._decide(work)
                 return
-        elif source is not None:
+        elif is_text(owed.src, owed.logic):
+            executor = executor_of(owed.src, owed.logic, self._means.executors)
+            if executor is not None:
+                await self._write(work, executor)
+                return
+        elif (source := function_of(work.machine.sources.get(owed.src))) is not None:
             await self._call(work, source)
             return
         # Spawned at run time, where nothing could be known beforehand.
@@ -60,10 +64,15 @@ class Performer:
     async def _call(self, work: Work, function: Callable[..., object]) -> None:
         positional, named = CallSpec.arguments(work.owed.input)
         spec = work.owed.logic
-        try:
-            answer = await call(partial(function, *positional, **named), entered=work.entered, threads=self._threads)
-            output = spec.encode(answer) if isinstance(spec, CallSpec) else output_json(answer)
-        except Exception as error:  # noqa: BLE001  # whatever it is, it goes to the invocation
-            await work.fail(error)
-            return
-        await work.finish(output)
+        watched = Watched(self._means.observers, work, "call", None)
+        with watched.watching():
+            await watched.deliver()
+            watched.called(None)
+            bound = partial(function, *positional, **named)
+            try:
+                answer = await call(bound, entered=work.entered, threads=self._means.threads)
+                output = spec.encode(answer) if isinstance(spec, CallSpec) else output_json(answer)
+            except Exception as error:  # noqa: BLE001  # whatever it is, it goes to the invocation
+                await work.fail(error, told=watched.failed)
+                return
+            await work.finish(output, told=partial(watched.ended, output))

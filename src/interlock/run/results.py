@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from interlock.errors import ErrorInfo
+from interlock.run.origin import Origin
 from interlock.run.usage import RunUsage
 from interlock.statechart import OwedTimer, Snapshot
 
@@ -54,12 +55,14 @@ class Failed(Generic[C_co]):
     from, if that was raised in this run. ``snapshot`` is the last good one: where the machine itself has failed its
     status is ``"error"``; where one of its functions raised it is the snapshot before that step, and a run of the
     repaired machine goes on from it. It is None only where the machine could not even start.
+    ``origin`` says whose failure it is, machine, state, request and attempt, where a request of this run failed.
     """
 
     cause: Cause
     error: ErrorInfo
     snapshot: Snapshot[C_co] | None
     exception: BaseException | None = field(default=None, compare=False)
+    origin: Origin | None = None
     usage: RunUsage = field(default_factory=RunUsage)
     ignored: object = None
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlock.errors import ErrorInfo
+from interlock.errors import AbortedError, ErrorInfo
 from interlock.run.border import error_info
 from interlock.run.driver import Driver
 from interlock.run.results import Cause, Done, Failed, Idle
 from interlock.run.usage import RunUsage
+from interlock.statechart import Snapshot
 
 __all__ = ["settle"]
 
@@ -23,16 +24,36 @@ def settle(driver: Driver[Any], usage: RunUsage) -> Any:  # noqa: ANN401  # run_
     assert snapshot is not None  # noqa: S101  # a machine that could not start has failed
     if snapshot.status == "done":
         return Done(output=snapshot.output, snapshot=snapshot, usage=usage, ignored=ignored)
+    if snapshot.status == "active" and driver.aborted is not None:
+        aborted = _aborted(snapshot, driver.aborted)
+        return Failed(
+            cause="aborted",
+            error=error_info(aborted),
+            snapshot=snapshot,
+            exception=aborted,
+            usage=usage,
+            ignored=ignored,
+        )
     if snapshot.status == "active":
         return Idle(snapshot=snapshot, timers=driver.pending, usage=usage, ignored=ignored)
     error = _as_info(snapshot.machine_id, snapshot.error)
+    failed = driver.failed_work(error)
     return Failed(
         cause=_cause(error),
         error=error,
         snapshot=snapshot,
-        exception=driver.exception_of(error),
+        exception=None if failed is None else failed.exception,
+        origin=None if failed is None else failed.origin,
         usage=usage,
         ignored=ignored,
+    )
+
+
+def _aborted(snapshot: Snapshot[Any], reason: str) -> AbortedError:
+    states = ", ".join(snapshot.states)
+    return AbortedError(
+        f"machine {snapshot.machine_id!r} was aborted in {states}: {reason}; a run from result.snapshot does over "
+        "again what was cut off"
     )
 
 

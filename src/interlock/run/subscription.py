@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncIterator
+from typing import Self
 
 import anyio
 import anyio.lowlevel
@@ -43,7 +44,7 @@ class Subscription(AsyncIterator[TraceEvent]):
         self.end()
         self._unread.clear()
 
-    async def __aenter__(self) -> Subscription:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -14,7 +14,7 @@ from typing import cast
 
 from interlock.agent.contract import ExecutorInfo, Executors, StreamExecutor, TextExecutor, TextResult, ToolCall
 from interlock.agent.messages import ToolResultOutput
-from interlock.agent.text import GENERATE_TEXT, STREAM_TEXT, TextRequestDefinition, TextSpec
+from interlock.agent.text import GENERATE_TEXT, STREAM_TEXT, TextSpec
 from interlock.agent.text_requests import TextMode, TextRequest
 from interlock.agent.turns import (
     TextTask,
@@ -105,9 +105,7 @@ class Writer:
         await self._end(work, task, record, result, watched)
         return None
 
-    async def _end(
-        self, work: Work, task: TextTask, record: TurnRecord, result: TextResult, watched: Watched
-    ) -> None:
+    async def _end(self, work: Work, task: TextTask, record: TurnRecord, result: TextResult, watched: Watched) -> None:
         """Propose the last turn and what the request comes to, as one input: no crash can fall between them."""
         watched.turn(record, result)
         kept = record.to_json()
@@ -116,8 +114,8 @@ class Writer:
             return
         try:
             output = final_output(task.definition, task.request, result)
-            shown = _decoded(task.definition, output)
-        except InterlockError as error:
+            shown = task.definition.decode(output)
+        except (InterlockError, ValueError) as error:
             await work.fail(error, record=kept, told=watched.failed)
             return
         ended = partial(
@@ -179,10 +177,10 @@ async def _task(work: Work) -> TextTask | None:
         return text_task(work.owed)
     except StepError as error:
         await work.crash(error)
-    except (InterlockError, KeyError, ValueError) as error:  # a refused input, or records that somebody else has written
+    except (
+        InterlockError,
+        KeyError,
+        ValueError,
+    ) as error:  # a refused input, or somebody else's records
         await work.fail(error)
     return None
-
-
-def _decoded(definition: TextRequestDefinition[object, object], output: object) -> object:
-    return definition.decode(output)

@@ -1,8 +1,8 @@
-"""Running the tools that a model calls, whoever takes the turns: this library, or an executor with a loop of its own."""
+"""Running the tools that a model calls, whoever takes the turns: the driver, or an executor with a loop of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 
 import anyio
@@ -57,7 +57,7 @@ class Toolbox:
         self._count = len(self._kept)
 
     @contextmanager
-    def open(self) -> Iterator[None]:
+    def open(self) -> Generator[None, None, None]:
         """Take calls until the executor has answered."""
         self._open = True
         try:

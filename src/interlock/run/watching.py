@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -46,7 +46,7 @@ class Watched:
         self._ended = False
 
     @contextmanager
-    def watching(self) -> Iterator[None]:
+    def watching(self) -> Generator[None, None, None]:
         """Tell of the start, and, if nobody has told of an end by then, that the request was cancelled."""
         work, request, kind = self._work, self._request, self._kind
         self._observers.trace(

@@ -89,9 +89,7 @@ class Work:
         if self.scope.cancel_called:
             await anyio.lowlevel.checkpoint()  # ends here, however the two were ordered
 
-    async def finish(
-        self, output: object, *, record: object = UNSET, told: Callable[[], None] | None = None
-    ) -> None:
+    async def finish(self, output: object, *, record: object = UNSET, told: Callable[[], None] | None = None) -> None:
         """Ask for the work to be completed with ``output``, which is JSON; ``told`` is called when it is taken."""
 
         def make(owed: OwedInvocation) -> Input:

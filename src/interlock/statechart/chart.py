@@ -18,6 +18,7 @@ from interlock.statechart.version import structural_version
 if TYPE_CHECKING:
     from interlock.statechart.context import ContextType
     from interlock.statechart.definition import State
+    from interlock.statechart.narrowing import Narrowing
 
 __all__ = ["Configuration", "Table"]
 
@@ -163,7 +164,7 @@ class Table:
         self.by_path: dict[str, Node] = {}
         self.delays: dict[str, Any] = {}
         self.history_defaults = False
-        self.narrowing = False
+        self.narrowing: dict[Node, Narrowing] = {}
         self._confs: dict[tuple[Node, ...], Configuration] = {}
         self._routes: dict[Any, Route] = {}
         self.parallels = 0

@@ -162,16 +162,15 @@ class _Compiler:
             or node.invocations
             or kind == FINAL
             or definition.initial_input is not UNSET
-            or node.narrow
+            or definition.context is not None
         )
 
     def narrow(self, node: Node) -> None:
         """Find the narrower type that the context has while a state is active."""
         try:
-            node.narrow = Narrowing(node.definition.context, self.table.context)
+            self.table.narrowing[node] = Narrowing(node.definition.context, self.table.context)
         except TypeRefusedError as error:
             raise refused(node, error.code, str(error)) from error
-        self.table.narrowing = True
 
     def check_initial(self, node: Node) -> None:
         """Find the state with which a compound state starts."""

@@ -124,7 +124,7 @@ def errands_of(plan: Plan, after: Configuration) -> Errands | None:
 def _ordinary(node: Node) -> bool:
     return not (
         node.kind == FINAL
-        or node.narrow is not None
+        or node.definition.context is not None
         or isinstance(node.entry, WithAt)
         or node.definition.initial_input is not UNSET
         or any(not isinstance(timer.delay, (int, float)) for timer in node.timers)

@@ -24,7 +24,7 @@ from interlock.statechart.context import FieldError, TypeRefusedError, context_t
 from interlock.statechart.definition import State, name_of
 from interlock.statechart.effects import Effect
 from interlock.statechart.events import INIT, Event, InternalEvent, event_to_json
-from interlock.statechart.frozen import freeze
+from interlock.statechart.frozen import FrozenDict, freeze
 from interlock.statechart.loading import load
 from interlock.statechart.settling import start
 from interlock.statechart.snapshot import Snapshot
@@ -190,6 +190,8 @@ class Machine(Generic[C, I, O]):
         if self.input_type is None:
             return given
         try:
+            if isinstance(given, FrozenDict):  # from a parent machine, as JSON: read as such, for strict types
+                return self.input_type.validate_json(to_json(given))
             return self.input_type.validate_python({} if given is None else given)
         except ValidationError as error:
             raise InputError(

@@ -303,7 +303,7 @@ def _enter(working: Working, entries: Sequence[Node], defaulted: set[Node], even
     for node in entries:
         if not node.noisy_entry:
             continue
-        if node.narrow is not None:
+        if working.table.narrowing:
             check_entered(working, node, event)
         for invocation in node.invocations:
             invoke(working, invocation, node, event)

@@ -78,12 +78,11 @@ def check_entered(working: Working, node: Node, event: Any) -> None:
 def check_active(working: Working, event: Any) -> None:
     """Refuse a microstep after which an active state's narrower type does not hold any more."""
     for node in working.configuration.nodes:
-        if node.narrow is not None:
-            _check(working, node, event, "and stays active with it")
+        _check(working, node, event, "and stays active with it")
 
 
 def _check(working: Working, node: Node, event: Any, when: str) -> None:
-    narrow = node.narrow
+    narrow = working.table.narrowing.get(node)
     if narrow is None:
         return
     try:

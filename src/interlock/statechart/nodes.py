@@ -10,7 +10,6 @@ from interlock.statechart.kinds import CHOICE, KINDS, PARALLEL
 if TYPE_CHECKING:
     from interlock.statechart.chart import Configuration, Table
     from interlock.statechart.definition import Function, Invoke, State
-    from interlock.statechart.narrowing import Narrowing
 
 __all__ = ["Invocation", "Node", "NodeTimer"]
 
@@ -25,7 +24,6 @@ class Node:
         "_always",
         "_compiled",
         "knows_eventless",
-        "narrow",
         "by_key",
         "children",
         "conf",
@@ -81,7 +79,6 @@ class Node:
         self.noisy_entry = False
         self.entry: Function | None = None
         self.exit: Function | None = None
-        self.narrow: Narrowing | None = None
         self.timers: tuple[NodeTimer, ...] = ()
         self.invocations: tuple[Invocation, ...] = ()
         self.exact: dict[str, tuple[Candidate, ...]] = _NO_ENTRIES

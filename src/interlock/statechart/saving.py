@@ -61,7 +61,9 @@ def dump(snapshot: Snapshot[Any]) -> dict[str, Any]:
         found["output"] = thaw(_plain(rest.outcome, "output"))
     if rest.status == "error":
         failure = rest.outcome
-        found["error"] = {"info": thaw(freeze(failure.to_json()))} if isinstance(failure, ErrorInfo) else {"value": thaw(failure)}
+        found["error"] = (
+            {"info": thaw(freeze(failure.to_json()))} if isinstance(failure, ErrorInfo) else {"value": thaw(failure)}
+        )
     if rest.history:
         found["history"] = {node.id: [item.id for item in rest.history[node]] for node in _in_order(rest.history)}
     if rest.inputs:

@@ -36,10 +36,11 @@ def shortcut(configuration: Configuration, event_type: str) -> Configuration | S
         return _ignore
     if configuration.eventless or event_type[0] == "@":
         return _settle
-    if configuration.table.narrowing and any(node.narrow is not None for node in configuration.nodes):
-        return _settle  # what the context becomes must be looked at
     if configuration.single is None:
         return _by_regions if configuration.table.parallels == 1 else _settle
+    narrowing = configuration.table.narrowing
+    if narrowing and not narrowing.keys().isdisjoint(configuration.nodes):
+        return _settle  # what the context becomes must be looked at
     candidates = candidates_on_path(configuration, event_type)
     if not candidates:
         return _ignore
@@ -232,8 +233,11 @@ def _ask_regions(  # noqa: C901  # the hot path: each call of a part of its own 
     if after_all.eventless:
         return settle(machine, snapshot, event, at, None, None)
     if patch:
+        table = configuration.table
+        if table.narrowing:
+            return settle(machine, snapshot, event, at, None, None)
         try:
-            context = configuration.table.context.patch(context, patch)
+            context = table.context.patch(context, patch)
         except Exception:  # noqa: BLE001  # whatever it is, the general step says which field of which move
             return settle(machine, snapshot, event, at, None, None)
     elif after_all is configuration:

@@ -1,0 +1,58 @@
+"""The keywords that all ways of running a machine share; ``run_agent`` explains them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeAlias, TypedDict, TypeVar
+
+from interlock.agent.contract import Executors
+from interlock.agent.events import Event
+from interlock.agent.requests import DecisionRequest
+from interlock.agent.text_requests import TextRequest
+from interlock.run.abort import Abort
+from interlock.run.clock import Clock
+from interlock.run.driver import Timers
+from interlock.run.observers import Committed
+from interlock.run.traces import TraceEvent
+from interlock.statechart import Input, Snapshot
+
+__all__ = [
+    "GivenEvent",
+    "OnChunk",
+    "OnEmitted",
+    "OnEvent",
+    "OnResult",
+    "OnTrace",
+    "OnTransition",
+    "RunOptions",
+    "Saved",
+]
+
+C = TypeVar("C")
+
+Saved: TypeAlias = "Snapshot[C] | Mapping[str, object] | str | bytes"
+GivenEvent: TypeAlias = Event | Mapping[str, object] | str
+OnEvent: TypeAlias = Callable[[Committed], object]
+OnTransition: TypeAlias = "Callable[[Snapshot[C], Input | None], object]"
+OnChunk: TypeAlias = Callable[[str, TextRequest], object]
+OnResult: TypeAlias = Callable[[DecisionRequest | TextRequest, Any, Any], object]
+OnTrace: TypeAlias = Callable[[TraceEvent], object]
+OnEmitted: TypeAlias = Mapping[str | type[Event], Callable[[Any], object]]
+
+
+class RunOptions(TypedDict, Generic[C], total=False):
+    """How a machine is run, whatever it starts from."""
+
+    executors: Executors | None
+    actors: Mapping[str, object] | None
+    max_model_calls: int
+    abort: Abort | None
+    clock: Clock | None
+    timers: Timers
+    on_transition: OnTransition[C] | None
+    on_event: OnEvent | None
+    on_chunk: OnChunk | None
+    on_result: OnResult | None
+    on_trace: OnTrace | None
+    on: OnEmitted | None
+    execution_id: str | None

@@ -1,0 +1,256 @@
+"""One run, checked and ready to go: the driver with everything around it. All ways of running a machine start here."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager, nullcontext
+from typing import Any, Generic, TypeVar, cast
+
+import anyio
+
+from interlock.agent.contract import Executors
+from interlock.errors import BindError
+from interlock.run import bind
+from interlock.run.abort import Abort
+from interlock.run.border import read_event
+from interlock.run.clock import Clock, SystemClock
+from interlock.run.driver import Driver, Timers
+from interlock.run.functions import Threads
+from interlock.run.means import Means
+from interlock.run.observers import Observers
+from interlock.run.options import (
+    GivenEvent,
+    OnChunk,
+    OnEmitted,
+    OnEvent,
+    OnResult,
+    OnTrace,
+    OnTransition,
+    Saved,
+)
+from interlock.run.perform import Performer
+from interlock.run.results import Done, Failed, Idle
+from interlock.run.settle import settle
+from interlock.run.subscription import Subscription
+from interlock.run.traces import RunEnded, RunStarted, Stamp
+from interlock.run.usage import Budget, RunUsage
+from interlock.statechart import Machine, Snapshot
+
+__all__ = ["Run", "alone", "beside", "open_run"]
+
+C = TypeVar("C")
+I = TypeVar("I")  # noqa: E741  # input
+O = TypeVar("O")  # noqa: E741  # output
+
+
+class Run(Generic[C, I, O]):
+    """A run that stands at its beginning; :meth:`go` drives it, once."""
+
+    def __init__(
+        self,
+        machine: Machine[C, I, O],
+        *,
+        driver: Driver[C],
+        observers: Observers,
+        budget: Budget,
+        abort: Abort | None,
+        begin: Callable[[], None],
+    ) -> None:
+        self._machine = machine
+        self._driver = driver
+        self._observers = observers
+        self._budget = budget
+        self._abort = abort
+        self._begin = begin
+        self._subscriptions: list[Subscription] = []
+        self.over = False
+        """Whether the run has settled and told so."""
+
+    async def go(self, *, stay: bool = False) -> None:
+        """Go on until the run has settled; with ``stay`` until it has ended or is cancelled."""
+        driver = self._driver
+        try:
+            with nullcontext() if self._abort is None else self._abort.ending(driver.abort):
+                await driver.run(stay=stay)
+            result = self.result()
+            self._observers.trace(lambda stamp: _ended(stamp, result))
+            await self._observers.deliver()
+        finally:
+            self.over = True
+            for subscription in self._subscriptions:
+                subscription.end()
+
+    def result(self) -> Done[O, C] | Idle[C] | Failed[C]:
+        """Return what the run has come to by now."""
+        result: Done[O, C] | Idle[C] | Failed[C] = settle(self._driver, self._budget.spent)
+        return result
+
+    async def settled(self) -> None:
+        """Wait until nothing is left to do."""
+        await self._driver.settled()
+
+    def send(self, event: GivenEvent) -> None:
+        """Deliver an event from outside; raises :class:`InputError` for what is none of the machine's."""
+        self._driver.send(read_event(self._machine, event))
+
+    def subscribe(self) -> Subscription:
+        """Return the trace from now on."""
+        subscription = Subscription(self._observers)
+        self._subscriptions.append(subscription)
+        if self.over:
+            subscription.end()
+        return subscription
+
+    def begin(self) -> None:
+        """Take the first step, or stand where the snapshot stands. Raises for an input that the machine refuses."""
+        self._begin()
+
+    @property
+    def snapshot(self) -> Snapshot[C] | None:
+        """Where the machine stands; None where it could not start."""
+        return self._driver.snapshot
+
+    @property
+    def usage(self) -> RunUsage:
+        """What was spent by now."""
+        return self._budget.spent
+
+
+def open_run(
+    machine: Machine[C, I, O],
+    *,
+    input: I | None = None,
+    snapshot: Saved[C] | None = None,
+    event: GivenEvent | None = None,
+    executors: Executors | None = None,
+    actors: Mapping[str, object] | None = None,
+    max_model_calls: int = 100,
+    abort: Abort | None = None,
+    clock: Clock | None = None,
+    timers: Timers = "wait",
+    on_transition: OnTransition[C] | None = None,
+    on_event: OnEvent | None = None,
+    on_chunk: OnChunk | None = None,
+    on_result: OnResult | None = None,
+    on_trace: OnTrace | None = None,
+    on: OnEmitted | None = None,
+    execution_id: str | None = None,
+) -> Run[C, I, O]:
+    """Return a run that is ready to begin; raises for whatever can be known to be wrong now."""
+    if actors:
+        machine = machine.provide(actors)
+    given = _checked(executors, max_model_calls, timers, abort)
+    if snapshot is not None and input is not None:
+        raise BindError(
+            "a run starts from an input or goes on from a snapshot; give one of them", code="invalid-argument"
+        )
+    bind.check(machine, given)
+    time = SystemClock() if clock is None else clock
+    run_id = execution_id or uuid.uuid4().hex
+    observers = Observers(
+        machine=machine,
+        run_id=run_id,
+        now=time.now,
+        on_transition=on_transition,
+        on_event=on_event,
+        on_chunk=on_chunk,
+        on_result=on_result,
+        on_trace=on_trace,
+        on=on,
+    )
+    delivered = None if event is None else read_event(machine, event)
+    loaded = None if snapshot is None else _loaded(machine, snapshot)
+    budget = Budget(max_model_calls)
+    means = Means(executors=given, budget=budget, threads=Threads(), observers=observers, execution_id=run_id)
+    driver = Driver(machine, perform=Performer(means, time), clock=time, timers=timers, observers=observers)
+
+    def begin() -> None:
+        observers.trace(lambda stamp: RunStarted(stamp, resumed=loaded is not None, input=input))
+        if loaded is None:
+            driver.start(input)
+        else:
+            driver.resume(loaded)
+        if delivered is not None:
+            driver.send(delivered)
+
+    return Run(machine, driver=driver, observers=observers, budget=budget, abort=abort, begin=begin)
+
+
+async def alone(run: Callable[[], Awaitable[None]]) -> None:
+    """Run the driver; an exception that ends it comes out as itself, not in a group of one."""
+    try:
+        await run()
+    except BaseExceptionGroup as group:
+        sole = _sole(group)
+    else:
+        return
+    raise sole
+
+
+@asynccontextmanager
+async def beside(run: Callable[[], Coroutine[object, object, None]], *, wait: bool) -> AsyncGenerator[None, None]:
+    """Run the driver while a block is carried out; ``wait`` for its end after the block, or else cancel it then.
+
+    What the block raises comes out as it is, and cancels the driver.
+    """
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(run)
+            yield
+            if not wait:
+                group.cancel_scope.cancel()
+    except BaseExceptionGroup as several:
+        sole = _sole(several)
+    else:
+        return
+    raise sole
+
+
+def _sole(group: BaseException) -> BaseException:
+    """Return the one exception in groups of one; the group, where there are several."""
+    sole = group
+    while isinstance(sole, BaseExceptionGroup):
+        inside = cast("BaseExceptionGroup[BaseException]", sole).exceptions
+        if len(inside) != 1:
+            return group
+        (sole,) = inside
+    return sole
+
+
+def _ended(stamp: Stamp, result: Done[O, C] | Idle[C] | Failed[C]) -> RunEnded:
+    match result:
+        case Done():
+            return RunEnded(stamp, status="done", usage=result.usage, output=result.output)
+        case Idle():
+            return RunEnded(stamp, status="idle", usage=result.usage)
+        case Failed():
+            error = result.error
+            return RunEnded(
+                stamp, status="failed", cause=result.cause, code=error.code, usage=result.usage, error=error
+            )
+
+
+def _checked(executors: Executors | None, max_model_calls: int, timers: str, abort: Abort | None) -> Executors:
+    if executors is None:
+        executors = Executors()
+    elif not isinstance(cast("object", executors), Executors):
+        raise BindError(
+            f"executors={executors!r} is {type(executors).__name__}; wrap the functions: Executors(decide=...)",
+            code="invalid-argument",
+        )
+    most = cast("object", max_model_calls)
+    if isinstance(most, bool) or not isinstance(most, int) or most < 0:
+        raise BindError(f"max_model_calls={most!r}; give a whole number of 0 or more", code="invalid-argument")
+    if timers not in ("wait", "return"):
+        raise BindError(f"timers={timers!r}; give 'wait' or 'return'", code="invalid-argument")
+    if abort is not None and not isinstance(cast("object", abort), Abort):
+        raise BindError(f"abort={abort!r}; give an Abort()", code="invalid-argument")
+    return executors
+
+
+def _loaded(machine: Machine[C, Any, Any], saved: Saved[C]) -> Snapshot[C]:
+    if not isinstance(saved, Snapshot):
+        return machine.load(saved)
+    # A live snapshot knows the functions of the machine that made it; another machine's goes through its saved form.
+    return saved if saved.table is machine.table else machine.load(saved.dump())
