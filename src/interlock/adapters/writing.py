@@ -31,7 +31,7 @@ from interlock.adapters.lowering.failures import broken_off
 from interlock.adapters.lowering.outcomes import check_whole
 from interlock.adapters.lowering.text_form import TextForm
 from interlock.adapters.weights import fetch
-from interlock.agent.contract import AbortScope, Choice, ExecutorInfo, Executors, TextResult
+from interlock.agent.contract import Choice, ExecutorInfo, Executors, TextResult
 from interlock.agent.descriptors import EventDescriptor
 from interlock.agent.envelope import provider_output_schema
 from interlock.agent.messages import AgentMessage, system_message, user_message
@@ -99,14 +99,14 @@ class _Writer:
     def engine(self) -> Engine:
         return load(self._weights, context=self._context, threads=self._threads)
 
-    async def generate_text(self, request: TextRequest, info: ExecutorInfo) -> TextResult:
+    async def generate_text(self, request: TextRequest, _info: ExecutorInfo) -> TextResult:
         """Write one answer, and return it when it is whole."""
-        form, turn = self._text(request, info)
+        form, turn = self._text(request)
         return form.read(await turn.written())
 
-    async def stream_text(self, request: TextRequest, info: ExecutorInfo) -> AsyncIterator[str | TextResult]:
+    async def stream_text(self, request: TextRequest, _info: ExecutorInfo) -> AsyncIterator[str | TextResult]:
         """Write one answer, and show its text as it comes; a structured answer has no text to show."""
-        form, turn = self._text(request, info)
+        form, turn = self._text(request)
         pieces: SimpleQueue[str | Completion | BaseException] = SimpleQueue()
 
         def write() -> None:
@@ -129,7 +129,7 @@ class _Writer:
         finally:
             turn.stop()
 
-    async def decide(self, request: DecisionRequest, info: ExecutorInfo) -> Choice:
+    async def decide(self, request: DecisionRequest, _info: ExecutorInfo) -> Choice:
         """Choose one of the offered events, and write its fields."""
         place = f"decision {request.name or request.id!r}"
         refused = sum(attempt.counts for attempt in request.attempts)
@@ -138,7 +138,7 @@ class _Writer:
             "grammar": grammar(choice_schema(request.events)),
             **self._settings(request, temperature=0.5 if refused else 0.0, seed=refused),
         }
-        completion = await _Turn(self.engine(), body, place, info.abort).written()
+        completion = await _Turn(self.engine(), body, place).written()
         check_whole(completion, request, whole=True)
         answer, raw = read_arguments(completion.text), dict(completion.raw)
         if isinstance(answer, Malformed):
@@ -146,7 +146,7 @@ class _Writer:
             return Choice(event={"text": answer.text}, usage=completion.usage, raw=raw, problem=problem)
         return Choice(event=answer, usage=completion.usage, raw=raw)
 
-    def _text(self, request: TextRequest, info: ExecutorInfo) -> tuple[TextForm, _Turn]:
+    def _text(self, request: TextRequest) -> tuple[TextForm, _Turn]:
         place = f"text request {request.name or request.id!r}"
         if request.tools and request.tool_choice != "none":
             raise UnsupportedRequestError(
@@ -159,7 +159,7 @@ class _Writer:
             # A small model goes round in circles. Where a value is to be copied, repeating is what is wanted.
             body["repeat_penalty"] = 1.1
         body |= self._settings(request, temperature=0.0, seed=0)
-        return TextForm(request, {}, {}, strict_output=False), _Turn(self.engine(), body, place, info.abort)
+        return TextForm(request, {}, {}, strict_output=False), _Turn(self.engine(), body, place)
 
     def _messages(self, messages: tuple[AgentMessage, ...], place: str) -> list[dict[str, object]]:
         lowered = chat_messages(messages, place=place)
@@ -184,11 +184,10 @@ class _Writer:
 class _Turn:
     """One answer being written; it may be told from elsewhere that nobody wants it any more."""
 
-    def __init__(self, engine: Engine, body: Mapping[str, object], place: str, abort: AbortScope | None) -> None:
+    def __init__(self, engine: Engine, body: Mapping[str, object], place: str) -> None:
         self._engine = engine
         self._body = body
         self._place = place
-        self._abort = abort
         self._stopped = Flag()
 
     async def written(self) -> Completion:
@@ -211,7 +210,7 @@ class _Turn:
             text = assembly.add({name: value for name, value in piece.items() if name not in ("id", "created")})
             if text and show is not None:
                 show(text)
-            return self._stopped.is_set() or (self._abort is not None and self._abort.cancel_called)
+            return self._stopped.is_set()
 
         if not self._stopped.is_set():
             self._engine.answer(self._body, take, place=self._place)
