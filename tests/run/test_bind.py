@@ -7,6 +7,7 @@ import pytest
 import interlock as il
 import interlock.statechart as sc
 from tests.run.machines import game, work
+from tests.run.writing import writer
 
 
 async def refused(machine: Any, **arguments: Any) -> il.BindError:
@@ -31,6 +32,28 @@ async def test_a_decision_in_a_child_of_a_child_names_the_chain():
     assert "machine 'outer', state 'x' > child machine 'inner', state 'a' > child machine 'twenty-questions'" in str(
         error
     )
+
+
+@pytest.mark.parametrize(("mode", "slot"), [("generate", "generate_text"), ("stream", "stream_text")])
+async def test_a_text_without_an_executor(mode: str, slot: str):
+    for given in (None, il.Executors(decide=print, **{"generate_text" if mode == "stream" else "stream_text": print})):  # type: ignore[arg-type]
+        error = await refused(writer(mode), executors=given)
+        assert error.code == "missing-executor"
+        assert "machine 'writer', state 'writing' asks a model to write ('draft')" in str(error)
+        assert f"Executors({slot}=" in str(error)
+
+
+async def test_a_text_in_a_child_names_the_chain():
+    agent = il.setup_agent(events=[])
+    outer = agent.machine(
+        "outer",
+        initial="x",
+        states={"x": agent.state(invoke=agent.child(writer("stream"), on_done="y")), "y": agent.final()},
+    )
+    error = await refused(outer)
+    assert "machine 'outer', state 'x' > child machine 'writer', state 'writing' asks a model to write" in str(error)
+    result = await il.run_agent(outer, executors=il.ScriptedExecutors(text=["x"]))
+    assert isinstance(result, il.Done)
 
 
 async def test_a_source_that_nobody_can_carry_out():
@@ -59,6 +82,7 @@ async def test_a_machine_without_models_needs_no_executors():
         {"timers": "sometimes"},
         {"input": {}, "snapshot": {}},
         {"on": {7: print}},
+        {"abort": print},
     ],
 )
 async def test_arguments_that_mean_nothing(arguments: dict[str, Any]):

@@ -1,5 +1,6 @@
 """The same machine with the same answers is told the same things in the same order, on both event loops."""
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
@@ -105,3 +106,66 @@ def test_the_same_inputs_in_the_same_order(backend: str, kind: type[Gate]):
     assert len(expected) == 4 * 4  # answers, refused choices, choices, timers
     for _ in range(25):  # trio shuffles its tasks, each time anew
         assert anyio.run(committed, kind, backend=backend) == expected
+
+
+def writing(gate: Gate) -> il.Machine[Any, Any, Any]:
+    """Two regions that write with tools, one whole and one in pieces, and meet at a gate at each step."""
+
+    async def meet(n: int) -> int:
+        """Wait for the others."""
+        await gate()
+        return n
+
+    agent = il.setup_agent(events=[], tools={"meet": meet})
+
+    def region(word: Any, name: str) -> sc.State:
+        return agent.state(
+            initial="write",
+            states={
+                "write": agent.state(invoke=word(name=name, model="m", prompt="?", tools=["meet"], on_done="over")),
+                "over": agent.end(),
+            },
+        )
+
+    return agent.machine(
+        "m",
+        kind="parallel",
+        states={"a": region(agent.generate_text, "a"), "b": region(agent.stream_text, "b")},
+    )
+
+
+async def written(kind: type[Gate], *, trace: bool) -> list[str]:
+    seen: list[str] = []
+    gate = kind(2)
+
+    async def generate(request: il.TextRequest, info: il.ExecutorInfo) -> il.TextResult:
+        await gate()
+        two = tuple(il.ToolCall("", "meet", {"n": n}) for n in range(2))
+        return il.TextResult(tool_calls=two) if info.attempt < 3 else il.TextResult(output="x")
+
+    async def stream(request: il.TextRequest, info: il.ExecutorInfo) -> AsyncIterator[str | il.TextResult]:
+        yield await generate(request, info)
+
+    def note(entry: Committed) -> None:
+        given = entry.input
+        if given is not None:
+            seen.append(f"{given.invocation} {given.record} {given.output!r}")
+
+    executors = il.Executors(generate_text=generate, stream_text=stream)
+    options: Any = {"on_trace": lambda _: None} if trace else {}
+    result = await il.run_agent(writing(gate), executors=executors, on_event=note, **options)
+    assert isinstance(result, il.Done)
+    return seen
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+@pytest.mark.parametrize("kind", [Gate, Chain])
+@pytest.mark.parametrize("trace", [False, True])
+def test_texts_are_committed_in_the_same_order(backend: str, kind: type[Gate], trace: bool):
+    async def once() -> list[str]:
+        return await written(kind, trace=trace)
+
+    expected = anyio.run(once, backend="asyncio")
+    assert len(expected) == 2 * 7  # two turns of two answers each, and the last
+    for _ in range(25):
+        assert anyio.run(once, backend=backend) == expected

@@ -32,7 +32,9 @@ async def test_a_tool_is_called_and_its_answer_kept(mode: str):
         on_event=lambda e: kept.append(e.input.record["kind"]) if e.input and e.input.invocation else None,
     )
     assert isinstance(result, il.Done)
-    assert result.output == "rain: a thing | KeyError: 'missing' | there is no tool 'lookup' | add needs an object of ar"
+    assert (
+        result.output == "rain: a thing | KeyError: 'missing' | there is no tool 'lookup' | add needs an object of ar"
+    )
     assert kept == ["answer"] * 4 + ["turn"]
 
 

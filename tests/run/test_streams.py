@@ -71,9 +71,7 @@ async def test_a_slow_reader_of_one_stream_does_not_hold_up_another():
         if seen == ["quick x", "quick y"]:
             left_open.set()
 
-    machine = agent.machine(
-        "pair", context={}, kind="parallel", states={"a": region("slow"), "b": region("quick")}
-    ) if False else il.setup_agent(events=[]).machine(
+    machine = il.setup_agent(events=[]).machine(
         "pair", kind="parallel", states={"a": region("slow"), "b": region("quick")}
     )
     result = await il.run_agent(machine, executors=il.Executors(stream_text=stream), on_chunk=read)

@@ -115,15 +115,16 @@ async def test_whole_and_in_pieces(name: str):
     results: list[Any] = []
     for mode in ("generate", "stream"):
         requests: list[il.TextRequest] = []
-        play = scripted(*turns)
-
-        async def asked(request: il.TextRequest, info: il.ExecutorInfo) -> Any:
-            requests.append(request)
-            return await play(request, info)
-
-        result = await il.run_agent(writer(mode, **fields), executors=executors(mode, asked), execution_id="x")
+        play = scripted(*turns, seen=requests)
+        records: list[Any] = []
+        result = await il.run_agent(
+            writer(mode, **fields),
+            executors=executors(mode, play),
+            execution_id="x",
+            on_event=lambda entry, records=records: records.append(entry.input and entry.input.record),
+        )
         assert isinstance(result, il.Done), result
-        results.append((result.output, result.usage, [request.turns for request in requests]))
+        results.append((result.output, result.usage, [request.turns for request in requests], records))
         assert all(il.TextRequest.from_json(request.to_json()) == request for request in requests)
         assert result.usage.model_calls == len(turns)
     output = results[0][0]
@@ -297,3 +298,21 @@ async def test_texts_of_several_regions_are_asked_for_together():
     machine = agent.machine("pair", kind="parallel", states={"a": region("a"), "b": region("b")})
     assert isinstance(await il.run_agent(machine, executors=il.Executors(generate_text=play)), il.Done)
     assert waiting == ["a", "b"]
+
+
+async def test_a_failure_in_a_child_machine_says_where():
+    agent = il.setup_agent(events=[])
+    outer = agent.machine(
+        "outer",
+        initial="x",
+        states={
+            "x": agent.state(invoke=agent.child(writer("generate", on_error=False), on_done="y")),
+            "y": agent.final(),
+        },
+    )
+    result = await il.run_agent(outer, executors=il.ScriptedExecutors(text=[TimeoutError("slow")]))
+    assert isinstance(result, il.Failed)
+    assert isinstance(result.exception, TimeoutError)
+    assert result.origin is not None
+    assert result.origin.machine == "writer"
+    assert result.origin.request_id.startswith("0.outer.x#")

@@ -71,11 +71,13 @@ def executors(mode: str, play: Play) -> il.Executors:
     return il.Executors(stream_text=stream) if mode == "stream" else il.Executors(generate_text=play)
 
 
-def scripted(*turns: Any) -> Play:
-    """Answer these turns in order."""
+def scripted(*turns: Any, seen: list[il.TextRequest] | None = None) -> Play:
+    """Answer these turns in order, and note what was asked."""
     left = list(turns)
 
     async def play(request: il.TextRequest, info: il.ExecutorInfo) -> il.TextResult:
+        if seen is not None:
+            seen.append(request)
         turn = left.pop(0)
         if isinstance(turn, BaseException):
             raise turn

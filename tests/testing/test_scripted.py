@@ -6,6 +6,7 @@ import pytest
 
 import interlock as il
 from tests.run.machines import Guess, Verdict, game
+from tests.run.writing import Letter, add, calls, writer
 
 
 @pytest.mark.parametrize(
@@ -61,3 +62,62 @@ async def test_an_exception_in_the_script_is_raised():
 
 def test_they_are_executors():
     assert isinstance(il.ScriptedExecutors(), il.Executors)
+
+
+MODES = pytest.mark.parametrize("mode", ["generate", "stream"])
+
+
+@MODES
+@pytest.mark.parametrize(
+    "answer",
+    ["rain", il.TextResult(output="rain"), lambda request: request.prompt[3:]],
+    ids=["text", "result", "function of the request"],
+)
+async def test_a_text_may_be_written_in_many_ways(mode: str, answer: Any):
+    result = await il.run_agent(writer(mode), executors=il.ScriptedExecutors(text=[answer]))
+    assert isinstance(result, il.Done)
+    assert result.output == "rain"
+
+
+@MODES
+@pytest.mark.parametrize("answer", [Letter(subject="x"), {"subject": "x"}, lambda request: Letter(subject="x")])
+async def test_a_value_may_be_written_in_many_ways(mode: str, answer: Any):
+    result = await il.run_agent(writer(mode, output=Letter), executors=il.ScriptedExecutors(text=[answer]))
+    assert isinstance(result, il.Done)
+    assert result.output == {"subject": "x", "lines": ()}
+
+
+@MODES
+async def test_each_turn_takes_one_answer(mode: str):
+    scripted = il.ScriptedExecutors(text=[calls("add", a=1), "done", "left"], decisions=["left"])
+    result = await il.run_agent(writer(mode, tools=[add]), executors=scripted)
+    assert isinstance(result, il.Done)
+    assert result.output == "done"
+    assert scripted.remaining == 2
+    assert [len(request.turns) for request in scripted.text_requests] == [0, 2]
+    assert scripted.decision_requests == []
+
+
+@MODES
+async def test_a_dry_text_script_names_the_request(mode: str):
+    result = await il.run_agent(writer(mode, on_error=False), executors=il.ScriptedExecutors(decisions=["Fly"]))
+    assert isinstance(result, il.Failed)
+    assert result.error.code == "script-exhausted"
+    assert all(part in result.error.message for part in ("0.writer.writing#", "ScriptedExecutors(text=[...]), a text"))
+
+
+@MODES
+async def test_an_exception_in_the_text_script_is_raised(mode: str):
+    result = await il.run_agent(writer(mode, on_error=False), executors=il.ScriptedExecutors(text=[TimeoutError("x")]))
+    assert isinstance(result, il.Failed)
+    assert isinstance(result.exception, TimeoutError)
+
+
+@pytest.mark.parametrize("text", ["", " ", "a", " a  b ", "a\n\nb\n"])
+async def test_pieces_are_the_whole_text(text: str):
+    seen: list[str] = []
+    result = await il.run_agent(
+        writer("stream"), executors=il.ScriptedExecutors(text=[text]), on_chunk=lambda piece, _: seen.append(piece)
+    )
+    assert isinstance(result, il.Done)
+    assert result.output == "".join(seen) == text

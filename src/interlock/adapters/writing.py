@@ -56,8 +56,8 @@ def local_writer(
     for any more ends between two tokens. A request's ``model`` is not looked at: there is one.
 
     Without a temperature the likeliest token is taken, so the same request has the same answer on the same processor,
-    whatever was asked before; with a ``seed`` that holds at any temperature. A decision is asked again, after a refused
-    choice, at a temperature of 0.5.
+    whatever was asked before; with a ``seed`` that holds at any temperature. After a refused choice the temperature is
+    0.8; what was wrong with it is told only to weights of your own, since the small model would just repeat it.
 
     Decoding is constrained to the answer's schema, and to the events that are offered with their fields; keywords that
     the engine does not know are left to the check that follows anyway. Tools are not called, images and files not read:
@@ -83,18 +83,23 @@ def local_writer(
         file = fetch()
     elif not (file := Path(weights).expanduser()).is_file():
         raise WeightsError(f"there is no file {file}: give the path of a GGUF file, or nothing, to fetch a small model")
-    writer = _Writer(file, max_output_tokens=max_output_tokens, context=context, threads=threads)
+    writer = _Writer(
+        file, max_output_tokens=max_output_tokens, context=context, threads=threads, hears=weights is not None
+    )
     writer.engine()
     return Executors(generate_text=writer.generate_text, stream_text=writer.stream_text, decide=writer.decide)
 
 
 @final
 class _Writer:
-    def __init__(self, weights: Path, *, max_output_tokens: int, context: int, threads: int) -> None:
+    def __init__(self, weights: Path, *, max_output_tokens: int, context: int, threads: int, hears: bool) -> None:
         self._weights = weights
         self._longest = max_output_tokens
         self._context = context
         self._threads = threads
+        # Told what was wrong with its choice, the small model makes it again: it copies what it has just read. So it is
+        # not told, and left to chance; weights that somebody chose may well be able to listen.
+        self._hears = hears
 
     def engine(self) -> Engine:
         return load(self._weights, context=self._context, threads=self._threads)
@@ -134,9 +139,9 @@ class _Writer:
         place = f"decision {request.name or request.id!r}"
         refused = sum(attempt.counts for attempt in request.attempts)
         body = {
-            "messages": self._messages(_decision_messages(request), place),
+            "messages": self._messages(_decision_messages(request, retold=self._hears), place),
             "grammar": grammar(choice_schema(request.events)),
-            **self._settings(request, temperature=0.5 if refused else 0.0, seed=refused),
+            **self._settings(request, temperature=0.8 if refused else 0.0, seed=refused),
         }
         completion = await _Turn(self.engine(), body, place).written()
         check_whole(completion, request, whole=True)
@@ -154,7 +159,7 @@ class _Writer:
             )
         body: dict[str, object] = {"messages": self._messages(request_messages(request), place)}
         if request.output_schema is not None:
-            body["grammar"] = grammar(provider_output_schema(request))
+            body["grammar"] = grammar(_with_an_end(provider_output_schema(request)))
         else:
             # A small model goes round in circles. Where a value is to be copied, repeating is what is wanted.
             body["repeat_penalty"] = 1.1
@@ -221,13 +226,21 @@ class _Turn:
         return completion
 
 
-def _decision_messages(request: DecisionRequest) -> tuple[AgentMessage, ...]:
+def _with_an_end(envelope: Mapping[str, object]) -> Mapping[str, object]:
+    """Return an envelope whose reasoning is bounded: a small model does not find the end of it."""
+    fields = cast("Mapping[str, Mapping[str, object]]", envelope["properties"])
+    if "reasoning" not in fields:
+        return envelope
+    return {**envelope, "properties": {**fields, "reasoning": {**fields["reasoning"], "maxLength": 400}}}
+
+
+def _decision_messages(request: DecisionRequest, *, retold: bool) -> tuple[AgentMessage, ...]:
     system = request.system or ""
     if len(request.events) > 1:
         # The choice has to be told; fields are not: named in the prompt, they are copied instead of filled.
         system = f"{system}\n\nAnswer in JSON with one of:\n{_listed(request.events)}".strip()
     asked = () if request.prompt is None else (user_message(request.prompt),)
-    said = (*request.messages, *asked, *render_decision_attempts(request))
+    said = (*request.messages, *asked, *(render_decision_attempts(request) if retold else ()))
     return (*((system_message(system),) if system else ()), *said)
 
 

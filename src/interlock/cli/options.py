@@ -1,4 +1,4 @@
-"""The demo's command as it was called."""
+"""What commands have in common: who plays the model, and where a run is kept."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-__all__ = ["Model", "Options"]
+__all__ = ["Keep", "Model"]
 
 
 class Model(StrEnum):
-    """Who decides."""
+    """Who plays the model."""
 
     LOCAL = "local"
     HUMAN = "human"
@@ -18,15 +18,15 @@ class Model(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """What the caller gave; None where an option was left out."""
+class Keep:
+    """Where a run is kept while a person is waited for; ``command`` is the one that goes on with it."""
 
-    text: str | None = None
-    model: Model | None = None
-    order_amount: float | None = None
-    charges: int | None = None
-    shipped: bool | None = None
-    pretend: str | None = None
-    answer: str | None = None
+    command: str
+    default: Path
     save: Path | None = None
     resume: Path | None = None
+
+    @property
+    def file(self) -> Path:
+        """The file to save to."""
+        return self.save or self.resume or self.default

@@ -1,4 +1,4 @@
-"""A saved case: the snapshot as the machine dumped it, and the way that led there, for people to read."""
+"""A saved case: the snapshot as its machine dumped it, and the way that led there, for people to read."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from uuid import uuid4
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from interlock.cli.options import Model
+from interlock.cli.options import Keep
 from interlock.cli.stops import CommandError
 from interlock.errors import SnapshotError
 
-__all__ = ["DEFAULT_FILE", "SavedCase", "Step", "read", "write"]
+__all__ = ["LARGEST", "LONGEST_PATH", "SavedCase", "Step", "read", "write"]
 
-DEFAULT_FILE = Path("interlock-support.json")
-LARGEST = 1_000_000
-"""Bytes; a saved case has about two thousand."""
+LARGEST = 32_000_000
+"""Bytes; a case of the demos has about two thousand."""
+
+LONGEST_PATH = 500
+"""Steps; of a longer way the last ones are kept."""
 
 
 class Step(BaseModel, frozen=True, extra="forbid", strict=True):
@@ -29,9 +31,10 @@ class Step(BaseModel, frozen=True, extra="forbid", strict=True):
 class SavedCase(BaseModel, frozen=True, extra="forbid"):
     """What the file holds."""
 
-    interlock: Literal["demo support"] = "demo support"
+    interlock: str
+    """The command whose case it is."""
     format: Literal[1] = 1
-    model: Model
+    model: str
     path: tuple[Step, ...]
     snapshot: dict[str, JsonValue]
 
@@ -56,11 +59,21 @@ def write(file: Path, case: SavedCase) -> None:
         raise CommandError(f"{file} cannot be written: {_why(error)}; give another place with --save") from error
 
 
-def read(file: Path) -> SavedCase:
-    """Return the case in a file.
+def read(file: Path, keep: Keep) -> SavedCase:
+    """Return the case in a file, which must be one of the command that ``keep`` names.
 
     Raises :class:`CommandError` if it cannot be read, :class:`SnapshotError` if it holds something else.
     """
+    case = _read(file)
+    if case.interlock != keep.command:
+        raise SnapshotError(
+            f"{file} is a case of `interlock {case.interlock}`, not of `interlock {keep.command}`",
+            code="invalid-snapshot",
+        )
+    return case
+
+
+def _read(file: Path) -> SavedCase:
     try:
         if not file.is_file():
             raise CommandError(f"{file} is not a file" if file.exists() else f"there is no file {file}")
@@ -76,12 +89,12 @@ def read(file: Path) -> SavedCase:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         told = f"{where}: {first['msg']}" if where else first["msg"]
-        raise SnapshotError(f"{file} is no saved case of this demo: {told}", code="invalid-snapshot") from error
+        raise SnapshotError(f"{file} is no saved case: {told}", code="invalid-snapshot") from error
 
 
 def _ours(file: Path) -> bool:
     try:
-        read(file)
+        _read(file)
     except (CommandError, SnapshotError):
         return False
     return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,11 +14,17 @@ from rich.table import Table
 from rich.text import Text
 
 from interlock.cli.saves import Step
+from interlock.cli.words import clean
 
 __all__ = ["Row", "Screen"]
 
 BAR = 16
 """Characters of a full bar."""
+
+LONGEST_WAY = 24
+"""Steps of a path that are shown; of a longer one, the last."""
+
+_INDENT = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,20 +56,28 @@ class Screen:
     def __init__(self, console: Console) -> None:
         self.console = console
         self._marks = _FINE if console.encoding.lower().startswith("utf") else _PLAIN
+        self._column = 0
+        """How far the line of a text has come that is being written."""
 
     @property
     def interactive(self) -> bool:
         """Whether somebody sits there who can be asked."""
         return sys.stdin.isatty() and sys.stdout.isatty()
 
-    def title(self, text: str, facts: Sequence[str]) -> None:
-        """Open the case: what the customer said, and what is known about the order."""
-        words = Text(f'"{_clean(text)}"', style="bold")
-        known = Text(f" {self._marks.dot} ".join(facts), style="dim")
-        self._box(Group(words, known), title="interlock demo: support desk", style="cyan")
+    def title(self, heading: str, text: str, facts: Sequence[str]) -> None:
+        """Open the case: what it is about, and what is known."""
+        words = Text(clean(text), style="bold")
+        known = Text(clean(f" {self._marks.dot} ".join(facts)), style="dim")
+        self._box(Group(words, known) if facts else words, title=heading, style="cyan")
 
     def moves(
-        self, rows: Sequence[Row], *, weights: Mapping[str, float], chosen: str | None = None, numbered: bool = False
+        self,
+        state: str,
+        rows: Sequence[Row],
+        *,
+        weights: Mapping[str, float],
+        chosen: str | None = None,
+        numbered: bool = False,
     ) -> None:
         """Show every move: the legal ones with their weights, the others with what stands against them."""
         table = Table.grid(padding=(0, 1))
@@ -77,18 +92,18 @@ class Screen:
             cells: list[RenderableType] = [Text(str(number), style="bold")] if numbered else []
             cells += [
                 Text(self._marks.yes, style="green") if legal else Text(self._marks.no, style="red"),
-                Text(row.event, style=style),
+                Text(clean(row.event), style=style),
                 self._beside(row, weights),
             ]
             table.add_row(*cells)
         legal_now = sum(row.obstacle is None for row in rows)
-        self._box(table, title=f"triage: {legal_now} of {len(rows)} moves are legal", style="blue")
+        self._box(table, title=f"{state}: {legal_now} of {len(rows)} moves are legal", style="blue")
 
     def _beside(self, row: Row, weights: Mapping[str, float]) -> Text:
         if row.obstacle is not None:
-            return Text(f"not legal: {row.obstacle}", style="dim red")
+            return Text(clean(f"not legal: {row.obstacle}"), style="dim red")
         if row.event not in weights:
-            return Text(row.about, style="dim")
+            return Text(clean(row.about), style="dim")
         weight = min(max(weights[row.event], 0.0), 1.0)
         bar = self._marks.full * round(weight * BAR)
         return Text.assemble((bar.ljust(BAR), "cyan"), f" {_percent(weight):>5}")
@@ -96,67 +111,112 @@ class Screen:
     def refused(self, event: str, failure: str, reason: str) -> None:
         """Tell of a choice that the machine did not take."""
         told = Text.assemble(
-            (_clean(event), "bold red"), (f" was picked and refused ({failure}): ", "red"), _clean(reason)
+            (clean(event), "bold red"), (f" was picked and refused ({failure}): ", "red"), clean(reason)
         )
         self._line(Text(self._marks.no, style="red"), told)
 
-    def taken(self, event: str, reason: str | None) -> None:
-        """Tell of a choice that the machine has taken."""
-        told = Text.assemble((event, "bold green"), " was chosen" + (f": {_clean(reason)}" if reason else ""))
+    def taken(self, event: str, words: str, reason: str | None) -> None:
+        """Tell of a choice that the machine has taken; ``words`` are what the event says."""
+        told = Text.assemble(
+            (clean(event), "bold green"),
+            f" {clean(words)}" if words else "",
+            " was chosen" + (f": {clean(reason)}" if reason else ""),
+        )
         self._line(Text(self._marks.yes, style="green"), told)
 
     def said(self, event: str, words: str) -> None:
         """Tell what a person has answered."""
-        told = Text.assemble("a person says ", (event, "bold yellow"), f': "{_clean(words)}"' if words else "")
+        told = Text.assemble("a person says ", (clean(event), "bold yellow"), f": {clean(words)}" if words else "")
         self._line(Text(self._marks.arrow, style="yellow"), told)
+
+    def emitted(self, event: str, words: str) -> None:
+        """Tell what the machine has emitted."""
+        told = Text.assemble("emitted ", (clean(event), "bold cyan"), f": {clean(words)}" if words else "")
+        self._line(Text(self._marks.dot, style="cyan"), told)
+
+    def writes(self, name: str, by: str) -> None:
+        """Announce a text that is being written."""
+        self.ends_text()
+        told = Text.assemble("writing ", (clean(name), "bold magenta"), f", by {clean(by)}" if by else "")
+        self._line(Text(self._marks.dot, style="magenta"), told)
+
+    def text(self, piece: str) -> None:
+        """Show a piece of a text as it comes, with lines that break between words."""
+        for part in re.findall(r"\n|[^\S\n]+|\S+", clean(piece)):
+            if part == "\n" or (not part.isspace() and self._column + len(part) > self._width - 1):
+                self._put("\n")
+                self._column = 0
+            if part == "\n" or (part.isspace() and not self._column):
+                continue
+            if not self._column:
+                self._put(" " * _INDENT)
+                self._column = _INDENT
+            self._put(part)
+            self._column += len(part)
+
+    def ends_text(self) -> None:
+        """End the text that was being shown, if there was one."""
+        if self._column:
+            self._put("\n")
+            self._column = 0
+
+    def _put(self, text: str) -> None:
+        self.console.print(Text(text, style="magenta"), end="", soft_wrap=True)
+        self.console.file.flush()
 
     def waits(self, state: str, lines: Sequence[str]) -> None:
         """Show what is proposed to a person."""
         self._box(
-            Text("\n".join(_clean(line) for line in lines)), title=f"{state}: a person is waited for", style="yellow"
+            Text("\n".join(clean(line) for line in lines)), title=f"{state}: a person is waited for", style="yellow"
         )
 
     def ended(self, state: str, message: str) -> None:
         """Show how it ended."""
-        self._box(Text(_clean(message), style="bold"), title=state, style="green")
+        self._box(Text(clean(message), style="bold"), title=clean(state), style="green")
 
     def path(self, steps: Sequence[Step]) -> None:
         """Show the way from state to state, each arrow with the event that led on."""
         way = Text("path  ", style="dim")
-        for number, step in enumerate(steps):
-            if number:
+        shown = steps[-LONGEST_WAY:]
+        if len(shown) < len(steps):
+            way.append(f"({len(steps) - len(shown)} steps) ... ", style="dim")
+        for number, step in enumerate(shown):
+            if number or len(shown) < len(steps):
                 via = (
                     f" {self._marks.dash}{step.via}{self._marks.dash}{self._marks.arrow} "
                     if step.via
                     else f" {self._marks.arrow} "
                 )
-                way.append(_clean(via), style="dim")
-            way.append(_clean(step.state), style="bold")
+                way.append(clean(via), style="dim")
+            way.append(clean(step.state), style="bold")
         self._line(Text(" "), way)
 
     def note(self, line: str) -> None:
         """Say something beside the matter."""
-        self._line(Text(" "), Text(_clean(line), style="dim"))
+        self._line(Text(" "), Text(clean(line), style="dim"))
 
     def hint(self, line: str, commands: Sequence[str] = ()) -> None:
         """Say what can be done next; commands stand alone on their lines, unbroken, to be copied."""
         self.console.print()
-        self._line(Text(" "), Text(_clean(line)))
+        self._line(Text(" "), Text(clean(line)))
         for command in commands:
             self.console.print(Text(f"   {command}", style="bold cyan"), soft_wrap=True)
 
     def ask(self, question: str) -> str:
         """Return what is typed; raises EOFError where nothing more can come."""
-        return self.console.input(Text(f" {question} ", style="bold")).strip()
+        self.ends_text()
+        return self.console.input(Text(f" {clean(question)} ", style="bold")).strip()
 
     def _line(self, mark: Text, text: Text) -> None:
         """Print a line whose mark stands out on the left, however often it has to be broken."""
+        self.ends_text()
         for number, line in enumerate(text.wrap(self.console, max(self._width - 4, 8))):
             line.rstrip()
             self.console.print(Text.assemble(" ", mark if number == 0 else " " * len(mark), " ", line), soft_wrap=True)
 
     def _box(self, content: RenderableType, *, title: str, style: str) -> None:
-        heading = Text(title, style=f"bold {style}")
+        self.ends_text()
+        heading = Text(clean(title), style=f"bold {style}")
         shape = box.ROUNDED if self._marks is _FINE else box.ASCII
         self.console.print(
             Panel(
@@ -180,8 +240,3 @@ def _percent(weight: float) -> str:
     if weight < 0.005:
         return "<1 %"
     return ">99 %" if 0.995 <= weight < 1 else f"{weight:.0%}".replace("%", " %")
-
-
-def _clean(text: str) -> str:
-    """Return a text that can only be read: nothing in it moves the cursor or colours the terminal."""
-    return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)

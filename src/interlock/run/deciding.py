@@ -45,7 +45,7 @@ class Decider:
         watched = Watched(self.means.observers, work, "decision", request)
         with watched.watching():
             while request is not None:
-                await watched.deliver()
+                await watched.told()
                 asked_at = work.owed.snapshot
                 try:
                     choice = await self._choice(work, request, watched)
@@ -71,6 +71,7 @@ class Decider:
         answer = await call(partial(self.execute, request, info), entered=work.entered, threads=self.means.threads)
         choice = checked_choice(request, answer)
         self.means.budget.book(choice.usage)
+        watched.spent(choice.usage)
         return choice
 
 
@@ -110,7 +111,7 @@ class _Judged:
         machine = self.work.machine
         judged = judge(machine, owed.snapshot, self.request, self.choice)
         if isinstance(judged, Event):
-            self.watched.ended(judged, raw=self.choice.raw, usage=self.choice.usage, reasoning=self.choice.reason)
+            self.watched.ended(judged, raw=self.choice.raw, reasoning=self.choice.reason)
             return delivery(owed, judged)
         return self._refused(owed, self._blamed(machine, owed, judged))
 

@@ -161,7 +161,7 @@ class Driver(Generic[C]):
         self._timers = found.timers
         # Cancelled here, not at the next turn: no worker can learn of a step that ended its work and go on regardless.
         for identity in [identity for identity in self._works if identity not in self._owed]:
-            self._works.pop(identity).scope.cancel()
+            self._works.pop(identity).cancel()
         for identity, work in self._works.items():
             work.owed = self._owed[identity]
 
@@ -177,25 +177,32 @@ class Driver(Generic[C]):
             stay: whether to wait for an event then, and go on with it.
         """
         try:
-            async with anyio.create_task_group() as group:
-                self._take()  # overdue timers and a given event come before any work: they may make it needless
-                while True:
-                    await self._publish()
-                    if self._is_over:
-                        break
-                    await self._start_owed(group)
-                    if self._at_rest() and not await self._rest(stay=stay):
-                        break
-                    await self._wait()
-                    self._stir()
-                    self._take()
-                group.cancel_scope.cancel()
+            async with anyio.create_task_group() as telling:
+                telling.start_soon(self._observers.tell)
+                async with anyio.create_task_group() as group:
+                    await self._go(group, stay=stay)
+                    group.cancel_scope.cancel()
+                await self._observers.deliver()
+                telling.cancel_scope.cancel()
         finally:
             self._over = True
             self._rested.set()
         if self._inbox:
             self._ignore(self._inbox[0][0])
         await self._observers.deliver()
+
+    async def _go(self, group: anyio.abc.TaskGroup, *, stay: bool) -> None:
+        self._take()  # overdue timers and a given event come before any work: they may make it needless
+        while True:
+            await self._publish()
+            if self._is_over:
+                return
+            await self._start_owed(group)
+            if self._at_rest() and not await self._rest(stay=stay):
+                return
+            await self._wait()
+            self._stir()
+            self._take()
 
     async def settled(self) -> None:
         """Wait until the run has nothing left to do, or has ended."""

@@ -35,4 +35,4 @@ class Wanted:
     @property
     def cancel_called(self) -> bool:
         """Whether nobody waits for the answer any more."""
-        return self._work.over or self._work.scope.cancel_called
+        return self._work.over

@@ -39,8 +39,9 @@ class Committed:
 class Observers:
     """The observers of one run. An error of one is logged once (logger ``interlock.run``) and changes nothing.
 
-    What is to be told is noted down where it happens, at once, and told in that order by whoever comes next to where
-    he can wait; so the order is the same for all, and nothing is lost when the one who noted it is cancelled.
+    What is to be told is noted down where it happens, at once, and told in that order by the driver or by :meth:`tell`,
+    a task of its own. So the order is the same for all, and no observer is cut off because the work that he is told of
+    is owed no more.
     """
 
     def __init__(
@@ -70,6 +71,8 @@ class Observers:
         self._seq = 0
         self._untold: deque[tuple[Observer, tuple[object, ...]]] = deque()
         self._turn = anyio.Lock()
+        self._news = anyio.Event()
+        self._waiting: list[anyio.Event] = []
         self._reported: set[int] = set()
 
     # -- noting down: never waits --------------------------------------------------------------------------------------
@@ -113,21 +116,39 @@ class Observers:
     def _note(self, observer: Observer | None, *values: object) -> None:
         if observer is not None:
             self._untold.append((observer, values))
+            self._news.set()
 
     # -- telling -------------------------------------------------------------------------------------------------------
 
+    async def tell(self) -> None:
+        """Tell whatever is noted down, as long as this is not cancelled."""
+        while True:
+            await self._news.wait()
+            self._news = anyio.Event()
+            await self.deliver()
+
     async def deliver(self) -> None:
-        """Tell all that has been noted down, in that order; returns when it has been told."""
+        """Tell all that has been noted down by now, in that order."""
         if not self._untold:
             return
         async with self._turn:
             while self._untold:
                 observer, values = self._untold.popleft()
                 await self._tell(observer, *values)
+            for waiting in self._waiting:
+                waiting.set()
+            self._waiting.clear()
+
+    async def told(self) -> None:
+        """Wait until all that has been noted down has been told. May be cancelled without anybody being cut off."""
+        if self._untold or self._turn.locked():
+            waiting = anyio.Event()
+            self._waiting.append(waiting)
+            await waiting.wait()
 
     async def chunk(self, text: str, request: object) -> None:
         """Tell of a piece of text. Who is slow here holds up this stream, and no other."""
-        await self.deliver()
+        await self.told()
         if self._on_chunk is not None:
             await self._tell(self._on_chunk, text, request)
 

@@ -66,7 +66,7 @@ class Performer:
         spec = work.owed.logic
         watched = Watched(self._means.observers, work, "call", None)
         with watched.watching():
-            await watched.deliver()
+            await watched.told()
             watched.called(None)
             bound = partial(function, *positional, **named)
             try:

@@ -166,11 +166,11 @@ def open_run(
     driver = Driver(machine, perform=Performer(means, time), clock=time, timers=timers, observers=observers)
 
     def begin() -> None:
-        observers.trace(lambda stamp: RunStarted(stamp, resumed=loaded is not None, input=input))
         if loaded is None:
             driver.start(input)
         else:
             driver.resume(loaded)
+        observers.trace(lambda stamp: RunStarted(stamp, resumed=loaded is not None, input=input))
         if delivered is not None:
             driver.send(delivered)
 

@@ -81,7 +81,7 @@ class Writer:
         self, work: Work, execute: TextExecutor | StreamExecutor, task: TextTask, watched: Watched
     ) -> TextTask | None:
         """Run the tools that are called, take a turn, and return how it goes on; None where it has ended."""
-        await watched.deliver()
+        await watched.told()
         if task.request.steps_remaining <= 0:
             await work.fail(step_limit(task.request, task.ledger.pending), told=watched.failed)
             return None
@@ -89,7 +89,7 @@ class Writer:
             for asked in pending:
                 output = await self._answer(work, asked, task, watched)
                 await work.record(answer_record(asked, output).to_json())
-                await watched.deliver()
+                await watched.told()
             task = task.after(work.owed.records)
         request = task.request
         try:
@@ -122,7 +122,6 @@ class Writer:
             watched.ended,
             shown,
             raw=result.raw,
-            usage=result.usage,
             finish_reason=result.finish_reason,
             reasoning=result.reasoning,
         )
@@ -149,6 +148,7 @@ class Writer:
         with toolbox.open():
             result = await self._result(work, execute, request, info, watched.chunk)
         self.means.budget.book(result.usage)
+        watched.spent(result.usage)
         return result
 
     async def _result(

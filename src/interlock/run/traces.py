@@ -175,14 +175,13 @@ class RequestStarted(RequestTrace):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestEnded(RequestTrace):
-    """The work is done, and its output goes to the machine. ``usage`` is that of the last call."""
+    """The work is done, and its output goes to the machine."""
 
     type: ClassVar[str] = "request.end"
-    calls: int = 1
-    """Executor calls that this run made for it."""
+    usage: RunUsage
+    """What this run has spent on it, in how many calls of models."""
     chunks: int = 0
     """Pieces of text that were shown."""
-    usage: Usage | None = None
     finish_reason: FinishReason | None = None
     output: object = field(default=None, metadata=_BODY)
     reasoning: str | None = field(default=None, metadata=_BODY)
@@ -197,7 +196,7 @@ class RequestFailed(RequestTrace):
     type: ClassVar[str] = "request.error"
     code: str
     error_type: str
-    calls: int = 1
+    usage: RunUsage
     chunks: int = 0
     error: ErrorInfo = field(metadata=_BODY)
 
@@ -207,7 +206,7 @@ class RequestCancelled(RequestTrace):
     """The machine has left the state that waited for the work, or the run was ended."""
 
     type: ClassVar[str] = "request.cancelled"
-    calls: int = 0
+    usage: RunUsage
     chunks: int = 0
 
 

@@ -24,6 +24,7 @@ from interlock.run.traces import (
     ToolAnswered,
     TurnTaken,
 )
+from interlock.run.usage import RunUsage
 from interlock.run.work import Work
 
 __all__ = ["Watched"]
@@ -32,7 +33,7 @@ __all__ = ["Watched"]
 class Watched:
     """Tells of a request: that it has started, what happens to it, and, exactly once, how it has ended."""
 
-    __slots__ = ("_calls", "_chunks", "_ended", "_kind", "_observers", "_request", "_work")
+    __slots__ = ("_chunks", "_ended", "_kind", "_observers", "_request", "_usage", "_work")
 
     def __init__(
         self, observers: Observers, work: Work, kind: RequestKind, request: DecisionRequest | TextRequest | None
@@ -41,7 +42,7 @@ class Watched:
         self._work = work
         self._kind: RequestKind = kind
         self._request = request
-        self._calls = 0
+        self._usage = RunUsage()
         self._chunks = 0
         self._ended = False
 
@@ -66,15 +67,21 @@ class Watched:
             if not self._ended:
                 self._observers.trace(
                     lambda stamp: RequestCancelled(
-                        stamp, origin=work.origin, kind=kind, calls=self._calls, chunks=self._chunks
+                        stamp, origin=work.origin, kind=kind, usage=self._usage, chunks=self._chunks
                     )
                 )
 
     def called(self, request: DecisionRequest | TextRequest | None, attempt: int = 1) -> None:
         """Say that an executor or a function is called, for the ``attempt``-th time since the request was made."""
         self._request = request
-        self._calls += 1
+        if request is not None:
+            self._usage = replace(self._usage, model_calls=self._usage.model_calls + 1)
         self._work.origin = replace(self._work.origin, attempt=attempt)
+
+    def spent(self, usage: Usage | None) -> None:
+        """Say what the last call reports to have consumed."""
+        if usage is not None:
+            self._usage = self._usage.plus(usage)
 
     def refused(self, attempt: DecisionAttempt, usage: Usage | None) -> None:
         """Say that a choice was refused."""
@@ -125,16 +132,15 @@ class Watched:
         )
         await self._observers.chunk(text, self._request)
 
-    async def deliver(self) -> None:
+    async def told(self) -> None:
         """Wait until all that was said has been told."""
-        await self._observers.deliver()
+        await self._observers.told()
 
     def ended(
         self,
         output: object,
         *,
         raw: object = None,
-        usage: Usage | None = None,
         finish_reason: FinishReason | None = None,
         reasoning: str | None = None,
     ) -> None:
@@ -148,9 +154,8 @@ class Watched:
                 stamp,
                 origin=origin,
                 kind=kind,
-                calls=self._calls,
+                usage=self._usage,
                 chunks=self._chunks,
-                usage=usage,
                 finish_reason=finish_reason,
                 output=output,
                 reasoning=reasoning,
@@ -169,7 +174,7 @@ class Watched:
                 kind=kind,
                 code=error.code,
                 error_type=error.type,
-                calls=self._calls,
+                usage=self._usage,
                 chunks=self._chunks,
                 error=error,
             )

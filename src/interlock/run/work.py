@@ -58,7 +58,7 @@ class Work:
         self.origin = Origin.of(owed)
         """Where the work belongs, and which attempt at it is under way."""
         self.over = False
-        """Whether nobody is at it any more."""
+        """Whether nobody waits any more for what comes of it. A thread may look here, at a scope on trio it may not."""
         self._now = now
         self._wake = wake
         self._under_way = anyio.Event()
@@ -138,6 +138,11 @@ class Work:
     def waiting(self) -> bool:
         """Whether what was proposed has been dealt with and the worker does not know it yet."""
         return self.proposed is None and self._committed is not None and not self._committed.is_set()
+
+    def cancel(self) -> None:
+        """End the work: it is owed no more."""
+        self.over = True
+        self.scope.cancel()
 
     async def started(self) -> None:
         """Wait until the worker has called outside code, or wants something, or has ended."""
