@@ -140,3 +140,21 @@ async def test_a_tool_is_a_part_of_the_run_for_nested_runs():
     )
     assert isinstance(result, il.Done)
     assert result.output.startswith("BindError: run_agent_sync")
+
+
+@pytest.mark.parametrize("fails", [True, False])
+async def test_a_tool_that_is_left_behind_keeps_nobody(fails: bool):
+    async with anyio.create_task_group() as group:
+
+        async def play(request: il.TextRequest, info: il.ExecutorInfo) -> il.TextResult:
+            group.start_soon(info.call_tool, "look_up", {"word": "rain"})
+            for _ in range(8):
+                await anyio.lowlevel.checkpoint()
+            if fails:
+                raise ValueError("x")
+            return il.TextResult(output="x")
+
+        machine = writer("generate", tools=[look_up])
+        with anyio.fail_after(5):
+            result = await il.run_agent(machine, executors=il.Executors(generate_text=play))
+        assert isinstance(result, il.Done)

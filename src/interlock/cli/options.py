@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from interlock.errors import SnapshotError
+
 __all__ = ["Keep", "Model"]
 
 
@@ -15,6 +17,16 @@ class Model(StrEnum):
     LOCAL = "local"
     HUMAN = "human"
     SCRIPTED = "scripted"
+
+    @classmethod
+    def of(cls, saved: str, file: Path) -> Model:
+        """Return who played in a saved case; raises :class:`SnapshotError` for a name that nobody has."""
+        try:
+            return cls(saved)
+        except ValueError:
+            raise SnapshotError(
+                f"{file} is no saved case: model: {saved!r} is nobody's name", code="invalid-snapshot"
+            ) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

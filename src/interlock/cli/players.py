@@ -1,154 +1,143 @@
-"""Who decides in the demo: the model in the wheel, the person at the keyboard, or a script."""
+"""The executors of a run in the terminal: somebody answers, and everybody sees what, and what becomes of it."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
-from signal import SIGINT, default_int_handler, getsignal, signal
+from collections.abc import AsyncIterator, Mapping
+from inspect import isawaitable
 from time import perf_counter
 from typing import cast
 
-import anyio
-
 import interlock as il
-from interlock.adapters.embedding import MODEL, load
-from interlock.agent.contract import DecideExecutor, ExecutorInfo
-from interlock.cli.demos.support import EXAMPLES
-from interlock.cli.options import Model
-from interlock.cli.screen import Row, Screen
+from interlock.agent.contract import ExecutorInfo
+from interlock.cli.board import Board
+from interlock.cli.minds import FindMind, Mind
+from interlock.cli.screen import Screen
 from interlock.cli.stops import UsageError
+from interlock.cli.words import json_line
 from interlock.errors import MissingExtraError
 
 __all__ = ["Player"]
 
-Rows = Callable[[], Sequence[Row]]
-"""Every move, legal or not, as the case stands."""
-
-_WORDS = {
-    "RefundDuplicate": ("twice", "double", "two times", "duplicate", "refund"),
-    "CancelOrder": ("cancel", "do not want", "don't want", "changed my mind"),
-    "ChangeAddress": ("address", "moved", "street", "deliver it to"),
-    "TalkToPerson": ("human", "person", "somebody", "manager"),
-    "TrackParcel": ("where", "when", "track", "arrive", "parcel"),
-}
-"""By which words the script goes; the first that fits."""
-
 
 class Player:
-    """The executor of the demo: shows the moves, lets somebody decide, and shows what became of it."""
+    """Shows the moves, lets somebody decide and write, and shows what became of it.
 
-    def __init__(self, model: Model, screen: Screen, rows: Rows, *, pretend: str | None) -> None:
+    Arguments:
+        model: the name of who plays, as a saved case remembers it.
+        minds: how each who may play is found, by name; ``human`` takes over where a model cannot run.
+        board: where the run stands.
+        screen: where it is shown.
+        pretend: the type of an event that shall be the first answer, whatever the model says.
+    """
+
+    def __init__(
+        self, model: str, minds: Mapping[str, FindMind], board: Board, screen: Screen, *, pretend: str | None = None
+    ) -> None:
         self.model = model
         self.reason: str | None = None
         """Why the last choice was made, by those who made it."""
-        self.leave: Callable[[], None] = lambda: None
-        """Gives up the run; called where whoever decides wants to stop."""
+        self._minds = minds
+        self._board = board
         self._screen = screen
-        self._rows = rows
         self._pretend = pretend
-        self._decide: DecideExecutor | None = None
+        self._mind: Mind | None = None
+        self._writing: str | None = None
 
-    def get_ready(self) -> DecideExecutor:
+    @property
+    def executors(self) -> il.Executors:
+        """What a run is given."""
+        return il.Executors(decide=self._decide, generate_text=self._generate, stream_text=self._stream)
+
+    def get_ready(self) -> Mind:
         """Load the model, or find who takes its place.
 
-        Raises :class:`UsageError` where nobody can decide.
+        Raises :class:`UsageError` where nobody can answer.
         """
-        if self._decide is None:
-            self._decide = self._found()
-        return self._decide
+        if self._mind is None:
+            self._mind = self._found()
+        return self._mind
 
-    async def decide(self, request: il.DecisionRequest, info: ExecutorInfo) -> il.Choice:
-        """Have one decision made, for all to see."""
-        chooser = self.get_ready()
+    def _found(self) -> Mind:
+        try:
+            return self._minds[self.model]()
+        except MissingExtraError as error:
+            if error.code != "unsupported-platform":
+                raise UsageError(f"{error.message}; or decide yourself: --model human") from error
+            self._screen.note(f"{error.message}.")
+            self._screen.note("So you play the model.")
+            self.model = "human"
+            return self._minds["human"]()
+
+    async def _decide(self, request: il.DecisionRequest, info: ExecutorInfo) -> il.Choice:
+        mind = self.get_ready()
         took: float | None = None
         for attempt in request.attempts[-1:]:
             picked = "nothing" if attempt.event is None else str(attempt.event.get("type"))
-            obstacle = next((row.obstacle for row in self._rows() if row.event == picked), None)
-            self._screen.refused(picked, attempt.failure, obstacle or attempt.reason)
+            self._screen.refused(picked, attempt.failure, self._board.obstacle(picked) or attempt.reason)
         if self._pretend is not None:
             choice = il.Choice(event={"type": self._pretend}, reason="pretended, as you asked")
             self._pretend = None
         else:
+            decide = mind.executors.decide
+            assert decide is not None  # noqa: S101  # every mind has one
             started = perf_counter()
-            answer = chooser(request, info)
-            choice = await answer if inspect.isawaitable(answer) else answer
+            answer = decide(request, info)
+            choice = await answer if isawaitable(answer) else answer
             took = perf_counter() - started
         self.reason = choice.reason
-        if self.model is not Model.HUMAN and (not request.attempts or _weights(choice)):
-            self._screen.moves(self._rows(), weights=_weights(choice), chosen=_type(choice))
-        if self.model is Model.LOCAL and took is not None:
-            self._screen.note(f"by {MODEL}, on this computer, in {took * 1000:.0f} ms")
+        weights = _weights(choice)
+        if not mind.silent and (not request.attempts or weights):
+            rows = self._board.rows(request)
+            self._screen.moves(self._board.state, rows, weights=weights, chosen=_type(choice))
+        if mind.decides and took is not None:
+            self._screen.note(f"by {mind.decides}, in {_seconds(took)}")
         return choice
 
-    def _found(self) -> DecideExecutor:
-        if self.model is Model.SCRIPTED:
-            return _script
-        if self.model is Model.LOCAL:
-            from interlock.adapters.local import local_executors
+    async def _generate(self, request: il.TextRequest, info: ExecutorInfo) -> il.TextResult:
+        mind = self.get_ready()
+        generate = mind.executors.generate_text
+        assert generate is not None  # noqa: S101  # every mind has one
+        self._announce(request, mind)
+        answer = generate(request, info)
+        result = await answer if isawaitable(answer) else answer
+        if not mind.silent:
+            self._whole(result)
+        return result
 
-            try:
-                made = local_executors(examples=EXAMPLES).decide
-                assert made is not None  # noqa: S101  # it is what they are for
-                # What the events mean is read once and kept; then what a decision takes is what it takes from now on.
-                load()(
-                    "",
-                    [
-                        *(row.about for row in self._rows()),
-                        *(said for all_said in EXAMPLES.values() for said in all_said),
-                    ],
-                )
-            except MissingExtraError as error:
-                if error.code != "unsupported-platform":
-                    raise UsageError(f"{error.message}; or decide yourself: --model human") from error
-                self._screen.note(f"{error.message}.")
-                self._screen.note("So you play the model.")
-                self.model = Model.HUMAN
+    async def _stream(self, request: il.TextRequest, info: ExecutorInfo) -> AsyncIterator[str | il.TextResult]:
+        mind = self.get_ready()
+        stream = mind.executors.stream_text
+        assert stream is not None  # noqa: S101  # every mind has one
+        self._announce(request, mind)
+        shown = False
+        async for piece in stream(request, info):
+            if isinstance(piece, str):
+                shown = True
+            elif shown or mind.silent:
+                self._screen.ends_text()
             else:
-                return made
-        if not self._screen.interactive:
-            raise UsageError("--model human needs a terminal to ask you in; without one, take --model scripted")
-        return self._ask
+                self._whole(piece)
+            yield piece
 
-    async def _ask(self, request: il.DecisionRequest, _info: ExecutorInfo) -> il.Choice:
-        rows = self._rows()
-        if not request.attempts:
-            self._screen.moves(rows, weights={}, numbered=True)
-            self._screen.note("You play the model. Pick a move; pick an illegal one to see it refused.")
-        while True:
-            try:
-                with _interruptible():
-                    typed = self._screen.ask(f"Which move? [1-{len(rows)}]").lower()
-            except (KeyboardInterrupt, EOFError):
-                # No failure of the executor, which the machine would have an answer to: the run itself is given up.
-                self.leave()
-                await anyio.sleep_forever()
-                raise
-            for number, row in enumerate(rows, 1):
-                if typed in (str(number), row.event.lower()):
-                    return il.Choice(event={"type": row.event}, reason="picked by you")
+    def chunk(self, text: str, request: il.TextRequest) -> None:
+        """Show a piece of a text; where several are written at once, say whose it is."""
+        mind = self.get_ready()
+        if not mind.silent:
+            if self._writing != request.id:
+                self._announce(request, mind)
+            self._screen.text(text)
 
+    def _announce(self, request: il.TextRequest, mind: Mind) -> None:
+        self._writing = request.id
+        if not mind.silent:
+            self._screen.writes(request.name or request.id, mind.writes)
 
-def _script(request: il.DecisionRequest, _info: ExecutorInfo) -> il.Choice:
-    """Go by words alone, always the same way, after one illegal move to show what comes of it."""
-    if not request.attempts:
-        illegal = request.withheld[0] if request.withheld else "DeleteEverything"
-        return il.Choice(event={"type": illegal}, reason="the script begins with an illegal move")
-    said = (request.prompt or "").lower()
-    offered = [event.type for event in request.events]
-    meant = next((event for event, words in _WORDS.items() if any(word in said for word in words)), "Unsure")
-    return il.Choice(event={"type": meant if meant in offered else "Unsure"}, reason="the script goes by words")
-
-
-@contextmanager
-def _interruptible() -> Generator[None]:
-    """Let Ctrl-C end a question: the handler of a running event loop would wait for the answer first."""
-    before = getsignal(SIGINT)
-    signal(SIGINT, default_int_handler)
-    try:
-        yield
-    finally:
-        signal(SIGINT, before)
+    def _whole(self, result: il.TextResult) -> None:
+        if result.output not in (None, ""):
+            self._screen.text(result.output if isinstance(result.output, str) else json_line(result.output, 2_000))
+            self._screen.ends_text()
+        for call in result.tool_calls:
+            self._screen.note(f"calls {call.name}({json_line(call.input)})")
 
 
 def _type(choice: il.Choice) -> str:
@@ -158,3 +147,7 @@ def _type(choice: il.Choice) -> str:
 def _weights(choice: il.Choice) -> Mapping[str, float]:
     raw = choice.raw
     return cast("Mapping[str, Mapping[str, float]]", raw).get("weights", {}) if isinstance(raw, Mapping) else {}
+
+
+def _seconds(took: float) -> str:
+    return f"{took:.1f} s" if took >= 1 else f"{took * 1000:.0f} ms"

@@ -58,6 +58,8 @@ class Screen:
         self._marks = _FINE if console.encoding.lower().startswith("utf") else _PLAIN
         self._column = 0
         """How far the line of a text has come that is being written."""
+        self._word = ""
+        """The word of it that may not be whole."""
 
     @property
     def interactive(self) -> bool:
@@ -141,24 +143,29 @@ class Screen:
         self._line(Text(self._marks.dot, style="magenta"), told)
 
     def text(self, piece: str) -> None:
-        """Show a piece of a text as it comes, with lines that break between words."""
-        for part in re.findall(r"\n|[^\S\n]+|\S+", clean(piece)):
-            if part == "\n" or (not part.isspace() and self._column + len(part) > self._width - 1):
-                self._put("\n")
-                self._column = 0
-            if part == "\n" or (part.isspace() and not self._column):
-                continue
-            if not self._column:
-                self._put(" " * _INDENT)
-                self._column = _INDENT
-            self._put(part)
-            self._column += len(part)
+        """Show a piece of a text as it comes, word by word, so that lines break between words."""
+        *words, self._word = re.split(r"(\s)", self._word + clean(piece))
+        for word in words:
+            self._show(word)
 
     def ends_text(self) -> None:
         """End the text that was being shown, if there was one."""
+        word, self._word = self._word, ""
+        self._show(word)
         if self._column:
             self._put("\n")
             self._column = 0
+
+    def _show(self, word: str) -> None:
+        if not word or (word == " " and not self._column):
+            return
+        if word == "\n" or self._column + len(word) > self._width - 1:
+            self._put("\n")
+            self._column = 0
+        if not word.isspace() or word == " ":
+            indent = "" if self._column else " " * _INDENT
+            self._put(indent + word if word.strip() or self._column else "")
+            self._column += len(indent + word) if word.strip() or self._column else 0
 
     def _put(self, text: str) -> None:
         self.console.print(Text(text, style="magenta"), end="", soft_wrap=True)

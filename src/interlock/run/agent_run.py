@@ -15,6 +15,7 @@ from interlock.errors import BindError
 from interlock.run.abort import Abort
 from interlock.run.clock import Clock
 from interlock.run.driver import Timers
+from interlock.run.exits import LEAVING, Left
 from interlock.run.functions import INSIDE
 from interlock.run.options import (
     GivenEvent,
@@ -136,13 +137,17 @@ def run_agent_sync(
             code="run-inside-executor",
         )
 
-    async def run() -> Done[O, C] | Idle[C] | Failed[C]:
-        return await run_agent(machine, input=input, snapshot=snapshot, event=event, **options)
+    async def run() -> Left[Done[O, C] | Idle[C] | Failed[C]]:
+        try:
+            return Left(await run_agent(machine, input=input, snapshot=snapshot, event=event, **options))
+        except LEAVING as error:
+            return Left(error=error)  # the loop ends in order, and its threads with it
 
     if not _loop_is_running():
-        return anyio.run(run)
+        return anyio.run(run).open()
     with start_blocking_portal() as portal:
-        return portal.call(run)
+        left = portal.call(run)
+    return left.open()
 
 
 def _loop_is_running() -> bool:

@@ -9,6 +9,7 @@ from interlock.agent.contract import Executors
 from interlock.agent.decide import DECIDE, DecideSpec
 from interlock.agent.text import TextSpec
 from interlock.errors import BindError
+from interlock.run.arguments import check_executor
 from interlock.run.border import AnyMachine
 from interlock.run.perform import function_of
 from interlock.run.texting import executor_of, is_text, mode_of
@@ -28,7 +29,10 @@ def check(machine: AnyMachine, executors: Executors) -> None:
                     code="missing-executor",
                 )
         elif is_text(invoke.src, invoke.logic):
-            if executor_of(invoke.src, invoke.logic, executors) is None:
+            executor = executor_of(invoke.src, invoke.logic, executors)
+            if executor is not None:
+                check_executor(executor, f"{where}: the executor of the text request{_named(invoke.logic)}")
+            else:
                 slot = "stream_text" if mode_of(invoke.src, invoke.logic) == "stream" else "generate_text"
                 raise BindError(
                     f"{where} asks a model to write{_named(invoke.logic)}, but there is no executor for it; call "

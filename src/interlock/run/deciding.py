@@ -16,6 +16,7 @@ from interlock.agent.events import Event
 from interlock.agent.requests import DecisionAttempt, DecisionRequest
 from interlock.errors import DecisionExhaustedError, InterlockError, StepError
 from interlock.run.border import AnyMachine
+from interlock.run.exits import HOST_MISTAKES
 from interlock.run.functions import call
 from interlock.run.means import Means, Wanted
 from interlock.run.origin import Origin
@@ -49,7 +50,9 @@ class Decider:
                 asked_at = work.owed.snapshot
                 try:
                     choice = await self._choice(work, request, watched)
-                except Exception as error:  # noqa: BLE001  # whatever it is, it goes to the invocation
+                except HOST_MISTAKES:
+                    raise
+                except Exception as error:  # noqa: BLE001  # whatever else it is, it goes to the invocation
                     await work.fail(error, told=watched.failed)
                     return
                 judged = _Judged(work, request, choice, asked_at, watched)

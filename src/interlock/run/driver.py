@@ -21,6 +21,7 @@ import anyio.lowlevel
 
 from interlock.errors import ErrorInfo, StepError
 from interlock.run.clock import Clock
+from interlock.run.exits import Exits
 from interlock.run.functions import INSIDE
 from interlock.run.observers import Committed, Observers
 from interlock.run.origin import Origin
@@ -93,6 +94,7 @@ class Driver(Generic[C]):
         self._failed: deque[FailedWork] = deque(maxlen=16)
         self.aborted: str | None = None
         """Why the run was aborted, if it was."""
+        self._exits = Exits()
         self._over = False
         self._rested = anyio.Event()
 
@@ -177,13 +179,10 @@ class Driver(Generic[C]):
             stay: whether to wait for an event then, and go on with it.
         """
         try:
-            async with anyio.create_task_group() as telling:
-                telling.start_soon(self._observers.tell)
-                async with anyio.create_task_group() as group:
+            with self._exits.around():
+                async with self._observers.telling(self._exits), anyio.create_task_group() as group:
                     await self._go(group, stay=stay)
                     group.cancel_scope.cancel()
-                await self._observers.deliver()
-                telling.cancel_scope.cancel()
         finally:
             self._over = True
             self._rested.set()
@@ -282,7 +281,8 @@ class Driver(Generic[C]):
 
     async def _work(self, work: Work) -> None:
         INSIDE.set(True)
-        await work.run(self._perform)
+        with self._exits.carried():
+            await work.run(self._perform)
 
     def _proposed(self) -> None:
         self._proposals += 1
@@ -325,8 +325,9 @@ class Driver(Generic[C]):
         self._wake = anyio.Event()
 
     async def _sleep(self, due: float) -> None:
-        await self._clock.sleep_until(due)
-        self._wake.set()
+        with self._exits.carried():
+            await self._clock.sleep_until(due)
+            self._wake.set()
 
     async def _publish(self) -> None:
         while self._unpublished:

@@ -16,6 +16,7 @@ import anyio.lowlevel
 import anyio.to_thread
 
 from interlock.errors import ExecutorError
+from interlock.run.exits import Left, boxed
 
 __all__ = ["INSIDE", "Entered", "Threads", "call", "is_async", "poster"]
 
@@ -50,21 +51,22 @@ async def call(bound: Callable[[], object], *, entered: Entered, threads: Thread
             if threads.limiter.available_tokens < 1:
                 entered()  # it will have to wait for a thread, and nobody shall wait with it
             enter = functools.partial(poster(), entered)
-            (answer,) = await anyio.to_thread.run_sync(
+            box = await anyio.to_thread.run_sync(
                 _in_thread, threads.turn, enter, bound, abandon_on_cancel=True, limiter=threads.limiter
             )
+            answer = box.open()
         return await cast("Awaitable[object]", answer) if inspect.isawaitable(answer) else answer
     except anyio.get_cancelled_exc_class() as error:
         await anyio.lowlevel.checkpoint_if_cancelled()  # if it was us who cancelled, this is where it ends
         raise ExecutorError(f"{_name(bound)} was cancelled, but not by the run") from error
 
 
-def _in_thread(turn: threading.Lock, enter: Callable[[], object], bound: Callable[[], object]) -> tuple[object]:
+def _in_thread(turn: threading.Lock, enter: Callable[[], object], bound: Callable[[], object]) -> Left[object]:
     # The next thread is started once this one has reported, and reports once this one has let go of its turn: which,
     # unlike reporting, it does without letting any other thread run. So functions start in the order of their calls.
     with turn:
         enter()
-    return (bound(),)  # wrapped: trio takes a bare awaitable from a thread for a mistake
+    return boxed(bound)  # also what it returns: trio takes a bare awaitable from a thread for a mistake
 
 
 def is_async(function: Callable[..., object]) -> bool:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import inspect
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import anyio
 
 from interlock.errors import BindError
+from interlock.run.exits import Exits
 from interlock.run.traces import EventEmitted, MakeTrace, Stamp, TraceEvent, Transition
 from interlock.statechart import Effect, Emit, Input, Log, Machine, Send, Snapshot
 
@@ -39,9 +41,9 @@ class Committed:
 class Observers:
     """The observers of one run. An error of one is logged once (logger ``interlock.run``) and changes nothing.
 
-    What is to be told is noted down where it happens, at once, and told in that order by the driver or by :meth:`tell`,
-    a task of its own. So the order is the same for all, and no observer is cut off because the work that he is told of
-    is owed no more.
+    What is to be told is noted down where it happens, at once, and told in that order by the driver, or by a task of
+    its own while the driver waits. So the order is the same for all, and no observer is cut off because the work that
+    he is told of is owed no more.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Observers:
         self._on_result = on_result
         self._on_trace = on_trace
         self._on = {_type_of(key): function for key, function in (on or {}).items()}
+        self._anybody = bool(self._on) or any((on_transition, on_event, on_chunk, on_result, on_trace))
         self._seq = 0
         self._untold: deque[tuple[Observer, tuple[object, ...]]] = deque()
         self._turn = anyio.Lock()
@@ -120,12 +123,24 @@ class Observers:
 
     # -- telling -------------------------------------------------------------------------------------------------------
 
-    async def tell(self) -> None:
-        """Tell whatever is noted down, as long as this is not cancelled."""
-        while True:
-            await self._news.wait()
-            self._news = anyio.Event()
+    @asynccontextmanager
+    async def telling(self, exits: Exits) -> AsyncGenerator[None, None]:
+        """Tell whatever is noted down while a block is carried out, and, after it, what is left."""
+        if not self._anybody:
+            yield
+            return
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._tell_on, exits)
+            yield
             await self.deliver()
+            group.cancel_scope.cancel()
+
+    async def _tell_on(self, exits: Exits) -> None:
+        with exits.carried():
+            while True:
+                await self._news.wait()
+                self._news = anyio.Event()
+                await self.deliver()
 
     async def deliver(self) -> None:
         """Tell all that has been noted down by now, in that order."""

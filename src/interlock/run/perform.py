@@ -11,6 +11,7 @@ from interlock.errors import BindError
 from interlock.run.border import output_json
 from interlock.run.clock import Clock
 from interlock.run.deciding import Decider
+from interlock.run.exits import HOST_MISTAKES
 from interlock.run.functions import call
 from interlock.run.means import Means
 from interlock.run.texting import Writer, executor_of, is_text
@@ -72,7 +73,9 @@ class Performer:
             try:
                 answer = await call(bound, entered=work.entered, threads=self._means.threads)
                 output = spec.encode(answer) if isinstance(spec, CallSpec) else output_json(answer)
-            except Exception as error:  # noqa: BLE001  # whatever it is, it goes to the invocation
+            except HOST_MISTAKES:
+                raise
+            except Exception as error:  # noqa: BLE001  # whatever else it is, it goes to the invocation
                 await work.fail(error, told=watched.failed)
                 return
             await work.finish(output, told=partial(watched.ended, output))

@@ -13,9 +13,11 @@ from interlock.agent.contract import Executors
 from interlock.errors import BindError
 from interlock.run import bind
 from interlock.run.abort import Abort
+from interlock.run.arguments import check_arguments, checked_executors, checked_machine, checked_on
 from interlock.run.border import read_event
 from interlock.run.clock import Clock, SystemClock
 from interlock.run.driver import Driver, Timers
+from interlock.run.exits import Exits
 from interlock.run.functions import Threads
 from interlock.run.means import Means
 from interlock.run.observers import Observers
@@ -138,9 +140,24 @@ def open_run(
     execution_id: str | None = None,
 ) -> Run[C, I, O]:
     """Return a run that is ready to begin; raises for whatever can be known to be wrong now."""
+    checked_machine(machine, actors)
     if actors:
         machine = machine.provide(actors)
-    given = _checked(executors, max_model_calls, timers, abort)
+    given = checked_executors(executors)
+    check_arguments(
+        max_model_calls=max_model_calls,
+        timers=timers,
+        abort=abort,
+        clock=clock,
+        execution_id=execution_id,
+        observers={
+            "on_transition": on_transition,
+            "on_event": on_event,
+            "on_chunk": on_chunk,
+            "on_result": on_result,
+            "on_trace": on_trace,
+        },
+    )
     if snapshot is not None and input is not None:
         raise BindError(
             "a run starts from an input or goes on from a snapshot; give one of them", code="invalid-argument"
@@ -157,7 +174,7 @@ def open_run(
         on_chunk=on_chunk,
         on_result=on_result,
         on_trace=on_trace,
-        on=on,
+        on=checked_on(on),
     )
     delivered = None if event is None else read_event(machine, event)
     loaded = None if snapshot is None else _loaded(machine, snapshot)
@@ -194,12 +211,19 @@ async def beside(run: Callable[[], Coroutine[object, object, None]], *, wait: bo
 
     What the block raises comes out as it is, and cancels the driver.
     """
+    exits = Exits()
+
+    async def carried() -> None:
+        with exits.carried():
+            await alone(run)
+
     try:
-        async with anyio.create_task_group() as group:
-            group.start_soon(run)
-            yield
-            if not wait:
-                group.cancel_scope.cancel()
+        with exits.around():
+            async with anyio.create_task_group() as group:
+                group.start_soon(carried)
+                yield
+                if not wait:
+                    group.cancel_scope.cancel()
     except BaseExceptionGroup as several:
         sole = _sole(several)
     else:
@@ -229,24 +253,6 @@ def _ended(stamp: Stamp, result: Done[O, C] | Idle[C] | Failed[C]) -> RunEnded:
             return RunEnded(
                 stamp, status="failed", cause=result.cause, code=error.code, usage=result.usage, error=error
             )
-
-
-def _checked(executors: Executors | None, max_model_calls: int, timers: str, abort: Abort | None) -> Executors:
-    if executors is None:
-        executors = Executors()
-    elif not isinstance(cast("object", executors), Executors):
-        raise BindError(
-            f"executors={executors!r} is {type(executors).__name__}; wrap the functions: Executors(decide=...)",
-            code="invalid-argument",
-        )
-    most = cast("object", max_model_calls)
-    if isinstance(most, bool) or not isinstance(most, int) or most < 0:
-        raise BindError(f"max_model_calls={most!r}; give a whole number of 0 or more", code="invalid-argument")
-    if timers not in ("wait", "return"):
-        raise BindError(f"timers={timers!r}; give 'wait' or 'return'", code="invalid-argument")
-    if abort is not None and not isinstance(cast("object", abort), Abort):
-        raise BindError(f"abort={abort!r}; give an Abort()", code="invalid-argument")
-    return executors
 
 
 def _loaded(machine: Machine[C, Any, Any], saved: Saved[C]) -> Snapshot[C]:

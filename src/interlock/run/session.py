@@ -79,6 +79,8 @@ class AgentSession(Generic[C, I, O]):
         """Wait until nothing is left that could be done without an event, and return what has come of it.
 
         After :class:`Idle` the session goes on with the next event; after :class:`Done` and :class:`Failed` it is over.
+        With ``timers="wait"`` pending timers are waited for; with ``"return"`` they are not, and fire all the same when
+        they are due. Not to be awaited in an observer: the session waits for that one.
         """
         self._opened()
         await self._run.settled()

@@ -28,6 +28,7 @@ from interlock.agent.turns import (
 )
 from interlock.errors import InterlockError, StepError
 from interlock.run.clock import Clock
+from interlock.run.exits import HOST_MISTAKES
 from interlock.run.functions import call
 from interlock.run.means import Means, Wanted
 from interlock.run.origin import Origin
@@ -95,7 +96,9 @@ class Writer:
         try:
             result = await self._turn(work, execute, task, watched)
             record = turn_record(request, result)
-        except Exception as error:  # noqa: BLE001  # whatever it is, it goes to the invocation
+        except HOST_MISTAKES:
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever else it is, it goes to the invocation
             await work.fail(error, told=watched.failed)
             return None
         if record.calls and request.steps_remaining > 1:

@@ -14,6 +14,7 @@ from interlock.agent.reasons import short
 from interlock.agent.tools import Tool, bound_call, tool_failure
 from interlock.agent.turns import AnswerRecord, TextTask, answer_record
 from interlock.errors import ExecutorError
+from interlock.run.exits import HOST_MISTAKES
 from interlock.run.functions import Entered, Threads, call
 from interlock.run.work import Work
 
@@ -30,7 +31,9 @@ async def run_tool(
     try:
         value = await call(bound, entered=entered, threads=threads)
         return tools[asked.name].answer(value)
-    except Exception as error:  # noqa: BLE001  # whatever it is, the model is told
+    except HOST_MISTAKES:
+        raise
+    except Exception as error:  # noqa: BLE001  # whatever else it is, the model is told
         return tool_failure(error)
 
 

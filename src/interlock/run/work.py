@@ -82,6 +82,8 @@ class Work:
     async def propose(self, make: Make) -> None:
         """Ask for something to be committed, and wait until it is. Cancelled if the work is owed no more by then."""
         self.proposed, self.since = make, self._now()
+        if self._committed is not None:
+            self._committed.set()  # a tool that an executor has left behind: nobody else would wake it
         self._committed = anyio.Event()
         self._wake()
         self.entered()

@@ -167,7 +167,7 @@ def state(
         on_timeout=candidates(on_timeout),
         on_done=candidates(on_done),
         on_error=candidates(on_error),
-        invoke=(invoke,) if isinstance(invoke, Invoke) else tuple(invoke),
+        invoke=_invocations(invoke),
         entry=entry,
         exit=exit,
         output=output,
@@ -204,6 +204,20 @@ def choice(
     if names is None:
         names = infer_targets(choose.function if isinstance(choose, WithAt) else choose)
     return State(kind="choice", choose=choose, targets=names, id=id, meta=dict(meta) if meta else {})
+
+
+def _invocations(given: object) -> tuple[Invoke, ...]:
+    if isinstance(given, Invoke):
+        return (given,)
+    items = tuple(cast("Sequence[object]", given)) if isinstance(given, (list, tuple)) else (given,)
+    for item in items:
+        if not isinstance(item, Invoke):
+            raise DefinitionError(
+                f"invoke={item!r} is no invocation; name a source: invoke('name', ...), with sources={{'name': ...}} "
+                "on the machine",
+                code="invalid-state",
+            )
+    return cast("tuple[Invoke, ...]", items)
 
 
 def candidates(given: Candidates) -> tuple[Transition, ...]:

@@ -139,6 +139,7 @@ class Table:
         "id",
         "narrowing",
         "nodes",
+        "output_type",
         "parallels",
         "root",
         "source_versions",
@@ -168,6 +169,7 @@ class Table:
         self._confs: dict[tuple[Node, ...], Configuration] = {}
         self._routes: dict[Any, Route] = {}
         self.parallels = 0
+        self.output_type: Any = None
         self.blank = Configuration(self, (), inert=True)
 
     @property

@@ -45,7 +45,8 @@ def check_transitions(node: Node, transitions: Sequence[Transition], slot: str) 
                     node,
                     "unreachable-transition",
                     f"{slot}{' ' + repr(event) if event else ''}: a transition stands behind one that is always taken; "
-                    "put it first or give the earlier one a guard",
+                    "put it first or give the earlier one a guard (several targets of one transition are written "
+                    "to([...]))",
                 )
             if transition.handler is None and transition.guard is None:
                 closed = {event} if closed is None else closed | {event}

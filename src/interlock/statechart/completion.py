@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pydantic_core import to_json
+
 from interlock.statechart.definition import WithAt
 from interlock.statechart.events import InternalEvent
 from interlock.statechart.frozen import FrozenDict
@@ -55,7 +57,20 @@ def _output(working: Working, node: Node, event: Any) -> Any:
     if given is UNSET:
         return UNSET
     value = working.call(given, node, event) if callable(given) or isinstance(given, WithAt) else given
+    if _is_machines(working, node):
+        # The machine's own: written by the type that is declared for it.
+        machine = working.machine
+        return machine.output_json(machine.checked_output(value, event))
     return working.json(value, "output", node, event)
+
+
+def _is_machines(working: Working, node: Node) -> bool:
+    root = working.table.root
+    return (
+        working.table.output_type is not None
+        and root.definition.output is UNSET
+        and (node is root or (node.parent is root and root.kind == COMPOUND))
+    )
 
 
 def _present(working: Working, node: Node, current: Node, entered: set[Node]) -> bool:
@@ -114,12 +129,16 @@ def _done(working: Working, result: Any, node: Node, event: Any) -> None:
     given = root.definition.output if root is not node or root.kind != FINAL else UNSET
     if given is UNSET:
         output = None if result is UNSET or root.kind == PARALLEL else result
+        if working.table.output_type is not None and output is not None:
+            working.output = working.table.output_type.validate_json(to_json(output))
+            return
     else:
+        output = given
         if callable(given) or isinstance(given, WithAt):
-            given = working.call(
-                given, root, InternalEvent("@output", root.id, output=None if result is UNSET else result)
-            )
-        output = working.json(given, "output", root, event)
+            finished = InternalEvent("@output", root.id, output=None if result is UNSET else result)
+            output = working.call(given, root, finished)
+        if working.table.output_type is None:
+            output = working.json(output, "output", root, event)
     working.output = working.machine.checked_output(output, event)
 
 

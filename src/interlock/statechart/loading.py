@@ -9,13 +9,13 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from pydantic import ValidationError
+from pydantic_core import to_json
 
 from interlock.errors import ErrorInfo, NotJsonError, SnapshotError, did_you_mean
-from interlock.statechart.context import FieldError
 from interlock.statechart.frozen import FrozenDict, freeze
 from interlock.statechart.kinds import COMPOUND, HISTORY, PARALLEL
 from interlock.statechart.owing import NO_RECORDS, Child, Timer
+from interlock.statechart.reasons import reason_of
 from interlock.statechart.saving import FORMAT
 from interlock.statechart.snapshot import Rest, Snapshot, snapshot_of
 from interlock.statechart.tree import MAX_NESTING
@@ -156,8 +156,8 @@ class _Loader:
             raise self.bad("context", "is missing")
         try:
             return self.table.context.load(data["context"])
-        except (FieldError, NotJsonError, TypeError, ValueError, ValidationError, RecursionError) as error:
-            raise self.bad("context", f"does not fit {self.table.context.name}: {error}") from error
+        except Exception as error:  # validators are the author's code
+            raise self.bad("context", f"does not fit {self.table.context.name}: {reason_of(error)}") from error
 
     def mapping(self, data: dict[str, Any], field: str) -> Mapping[str, Any]:
         value = data.get(field, {})
@@ -197,9 +197,9 @@ class _Loader:
         if adapter is None:
             return value
         try:
-            return adapter.validate_python(value)
-        except ValidationError as error:
-            raise self.bad("output", str(error)) from error
+            return adapter.validate_json(to_json(value))
+        except Exception as error:  # validators are the author's code
+            raise self.bad("output", reason_of(error)) from error
 
     def error(self, data: dict[str, Any]) -> Any:
         saved = data.get("error")
@@ -279,8 +279,8 @@ class _Loader:
                     raise self.bad(where, "its event has no type")
                 try:
                     event = self.machine.event_from_json(cast("Mapping[str, Any]", event))
-                except (ValidationError, NotJsonError) as error:
-                    raise self.bad(where, f"its event is refused: {error}") from error
+                except Exception as error:  # validators are the author's code
+                    raise self.bad(where, f"its event is refused: {reason_of(error)}") from error
             to = item.get("to")
             if to is not None and not isinstance(to, str):
                 raise self.bad(where, f"to is {to!r}, expected a child's id")

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from pydantic_core import to_json
 
 from interlock.errors import (
@@ -14,18 +14,19 @@ from interlock.errors import (
     HandlerError,
     InputError,
     InvalidMoveError,
-    NotJsonError,
     StepError,
     did_you_mean,
 )
 from interlock.statechart.builders import state
 from interlock.statechart.compile import compile_table
-from interlock.statechart.context import FieldError, TypeRefusedError, context_type_of
+from interlock.statechart.context import TypeRefusedError, context_type_of
 from interlock.statechart.definition import State, name_of
 from interlock.statechart.effects import Effect
 from interlock.statechart.events import INIT, Event, InternalEvent, event_to_json
 from interlock.statechart.frozen import FrozenDict, freeze
 from interlock.statechart.loading import load
+from interlock.statechart.reasons import reason_of
+from interlock.statechart.saving import saved_context
 from interlock.statechart.settling import start
 from interlock.statechart.snapshot import Snapshot
 
@@ -72,6 +73,7 @@ class Machine(Generic[C, I, O]):
         output_type: Any,
     ) -> None:
         self.table = table
+        table.output_type = output_type
         self.id = table.id
         self.definition = table.definition
         self.sources: Mapping[str, Any] = sources
@@ -176,9 +178,9 @@ class Machine(Generic[C, I, O]):
             raise HandlerError(error, machine=self.id, state="(root)", event="@init", handler=name_of(make)) from error
         try:
             return self.table.context.check(made), event
-        except (FieldError, NotJsonError, TypeError, ValueError) as error:
+        except Exception as error:  # validators are the author's code
             raise InvalidMoveError(
-                f"the initial context made by {name_of(make)} is refused: {error}",
+                f"the initial context made by {name_of(make)} is refused: {reason_of(error)}",
                 code="invalid-field",
                 machine=self.id,
                 state="(root)",
@@ -188,29 +190,46 @@ class Machine(Generic[C, I, O]):
     def checked_input(self, given: Any) -> Any:
         """Return the input, decoded by its declared type (defaults applied)."""
         if self.input_type is None:
+            if given is not None and not callable(self._initial_context):
+                raise InputError(
+                    f"machine {self.id!r} takes no input, but was given one; its context is a constant. Make it of the "
+                    "input: context=lambda given: ...",
+                    code="invalid-input",
+                )
             return given
         try:
             if isinstance(given, FrozenDict):  # from a parent machine, as JSON: read as such, for strict types
                 return self.input_type.validate_json(to_json(given))
             return self.input_type.validate_python({} if given is None else given)
-        except ValidationError as error:
+        except Exception as error:  # validators are the author's code
             raise InputError(
-                f"machine {self.id!r}: the input is refused: {_reasons(error)}", code="invalid-input"
+                f"machine {self.id!r}: the input is refused: {reason_of(error)}", code="invalid-input"
             ) from error
 
     def checked_output(self, given: Any, event: Any) -> Any:
-        """Return the output, decoded by its declared type."""
-        if self.output_type is None:
+        """Return the output, written as JSON and read again by its declared type: as it would come back from saving."""
+        adapter = self.output_type
+        if adapter is None:
             return given
         try:
-            return self.output_type.validate_python(given)
-        except ValidationError as error:
+            written = adapter.dump_python(
+                adapter.validate_python(given), mode="json", round_trip=True, warnings="error"
+            )
+            return adapter.validate_json(to_json(freeze(written, "output")))
+        except Exception as error:  # validators and serializers are the author's code
             raise InvalidMoveError(
-                f"the machine's output is refused: {_reasons(error)}",
+                f"the machine's output is refused: {reason_of(error)}",
                 code="invalid-output",
                 machine=self.id,
                 event=getattr(event, "type", None),
             ) from error
+
+    def output_json(self, output: Any) -> Any:
+        """Return an output that :meth:`checked_output` has passed as frozen JSON."""
+        adapter = self.output_type
+        return (
+            output if adapter is None else freeze(adapter.dump_python(output, mode="json", round_trip=True), "output")
+        )
 
     def border_event(self, event: Any) -> Any:
         """Return an event in the form in which it would come back from a saved snapshot."""
@@ -276,10 +295,13 @@ def machine(
         if not callable(context):
             # A declared type without a value starts from its defaults.
             initial = context_type_found.check({} if context is None and context_type is not None else context)
+            saved_context(context_type_found, initial)
     except TypeRefusedError as error:
         raise DefinitionError(str(error), code=error.code, machine=id) from error
-    except (FieldError, NotJsonError, TypeError, ValueError) as error:
-        raise DefinitionError(f"the initial context is refused: {error}", code="invalid-context", machine=id) from error
+    except Exception as error:  # validators and serializers are the author's code
+        raise DefinitionError(
+            f"the initial context is refused: {reason_of(error)}", code="invalid-context", machine=id
+        ) from error
     table = compile_table(
         id,
         definition,
@@ -311,8 +333,3 @@ def _takes_one(function: Callable[..., Any]) -> bool:
     return any(
         item.kind in (item.POSITIONAL_ONLY, item.POSITIONAL_OR_KEYWORD, item.VAR_POSITIONAL) for item in parameters
     )
-
-
-def _reasons(error: ValidationError) -> str:
-    found = error.errors(include_url=False, include_context=False)[:5]
-    return "; ".join(f"{'.'.join(map(str, item['loc'])) or 'value'}: {item['msg']}" for item in found)

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from interlock.errors import NotJsonError, did_you_mean
 from interlock.statechart.context import ContextType, FieldError, TypeRefusedError, context_type_of
+from interlock.statechart.reasons import reason_of
 
 if TYPE_CHECKING:
     from interlock.statechart.nodes import Node
@@ -65,7 +66,7 @@ class Narrowing:
                 return kind.model_validate(values, by_name=True)
             return self._type.check(values)
         except ValidationError as error:
-            raise FieldError("invalid-context", "", _reasons(error)) from None
+            raise FieldError("invalid-context", "", reason_of(error)) from None
         except (NotJsonError, TypeError, ValueError) as error:
             raise FieldError("invalid-context", "", str(error)) from error
 
@@ -101,12 +102,3 @@ def _given_fields(kind: type[Any], found: ContextType) -> tuple[str, ...]:
     if dataclasses.is_dataclass(kind):
         return tuple(field.name for field in dataclasses.fields(kind) if field.init)
     return tuple(found.fields or ())
-
-
-def _reasons(error: ValidationError) -> str:
-    shown: list[str] = []
-    for item in error.errors(include_url=False, include_context=False)[:3]:
-        where = ".".join(str(part) for part in item["loc"])
-        given = repr(item["input"])
-        shown.append(f"{where}: {item['msg']} (given: {given if len(given) <= 80 else given[:77] + '...'})")
-    return "; ".join(shown)

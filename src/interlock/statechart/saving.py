@@ -19,14 +19,14 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from pydantic_core import PydanticSerializationError, to_jsonable_python
-
 from interlock.errors import ErrorInfo, NotJsonError
 from interlock.statechart.events import event_to_json
 from interlock.statechart.frozen import FrozenDict, freeze
 from interlock.statechart.owing import Child, Timer
+from interlock.statechart.reasons import reason_of
 
 if TYPE_CHECKING:
+    from interlock.statechart.context_kind import ContextType
     from interlock.statechart.nodes import Node
     from interlock.statechart.snapshot import Snapshot
 
@@ -37,17 +37,17 @@ FORMAT = 1
 
 def to_json(snapshot: Snapshot[Any]) -> str:
     """Return :func:`dump` as text: the same value, the same text."""
-    return json.dumps(dump(snapshot), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    try:
+        return json.dumps(dump(snapshot), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except ValueError as error:  # a whole number of thousands of digits
+        raise NotJsonError(str(error), path="snapshot") from error
 
 
 def dump(snapshot: Snapshot[Any]) -> dict[str, Any]:
     """Return a snapshot as JSON data. Raises :class:`NotJsonError` with the path of what cannot be saved."""
     table = snapshot.table
     rest = snapshot.rest
-    try:
-        context = freeze(table.context.dump(snapshot.context), "context")
-    except PydanticSerializationError as error:
-        raise NotJsonError(f"cannot be saved: {error}", path="context") from error
+    context = saved_context(table.context, snapshot.context)
     found: dict[str, Any] = {
         "format": FORMAT,
         "machine": table.id,
@@ -58,7 +58,7 @@ def dump(snapshot: Snapshot[Any]) -> dict[str, Any]:
         "seq": rest.seq,
     }
     if rest.status == "done":
-        found["output"] = thaw(_plain(rest.outcome, "output"))
+        found["output"] = thaw(_output(snapshot))
     if rest.status == "error":
         failure = rest.outcome
         found["error"] = (
@@ -77,17 +77,45 @@ def dump(snapshot: Snapshot[Any]) -> dict[str, Any]:
     return found
 
 
+def saved_context(kind: ContextType, context: Any) -> Any:
+    """Return a context as JSON, having seen that it comes back as it was: nothing is lost without a word."""
+    try:
+        data = freeze(kind.dump(context), "context")
+    except NotJsonError:
+        raise
+    except Exception as error:  # serializers are the author's code
+        raise NotJsonError(f"cannot be saved: {reason_of(error)}", path="context") from error
+    if kind.fields is None:
+        return data
+    try:
+        again = kind.load(data)
+    except Exception as error:  # validators are the author's code
+        raise NotJsonError(f"is saved in a form that cannot be loaded: {reason_of(error)}", path="context") from error
+    if again != context:
+        name = next((name for name in kind.fields if _field(again, name) != _field(context, name)), "")
+        raise NotJsonError(
+            f"{_field(context, name)!r} would come back as {_field(again, name)!r}; declare a type that survives JSON "
+            "(no secrets, subclasses, ambiguous unions or one-way serializers), and validators that change nothing "
+            "the second time",
+            path=f"context.{name}",
+        )
+    return data
+
+
+def _output(snapshot: Snapshot[Any]) -> Any:
+    adapter = snapshot.table.output_type
+    outcome = snapshot.rest.outcome
+    return freeze(outcome if adapter is None else adapter.dump_python(outcome, mode="json", round_trip=True), "output")
+
+
+def _field(context: Any, name: str) -> Any:
+    if isinstance(context, Mapping):
+        return cast("Mapping[str, Any]", context).get(name)
+    return getattr(context, name, None)
+
+
 def _in_order(nodes: Mapping[Node, Any]) -> list[Node]:
     return sorted(nodes, key=lambda node: node.index)
-
-
-def _plain(value: Any, path: str) -> Any:
-    model_dump = getattr(value, "model_dump", None)
-    if model_dump is not None:
-        value = model_dump(mode="json")
-    elif hasattr(value, "__dataclass_fields__"):
-        value = to_jsonable_python(value)
-    return freeze(value, path)
 
 
 def _dump_child(child: Child) -> dict[str, Any]:

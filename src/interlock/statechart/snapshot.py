@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, cast
@@ -113,7 +114,9 @@ class Snapshot(Draft, Generic[C_co]):
     @property
     def meta(self) -> dict[str, Mapping[str, Any]]:
         """The ``meta`` of each active state that has one, by state id."""
-        return {node.id: node.definition.meta for node in self.configuration.nodes if node.definition.meta}
+        return {
+            node.id: copy.deepcopy(node.definition.meta) for node in self.configuration.nodes if node.definition.meta
+        }
 
     @property
     def status(self) -> Status:
@@ -123,7 +126,11 @@ class Snapshot(Draft, Generic[C_co]):
     @property
     def output(self) -> Any:
         """What a done machine has put out; None before."""
-        return self.rest.outcome if self.rest.status == "done" else None
+        if self.rest.status != "done":
+            return None
+        outcome = self.rest.outcome
+        # A declared output type may be one that can be changed in place: the caller gets a copy of his own.
+        return outcome if self.table.output_type is None else copy.deepcopy(outcome)
 
     @property
     def error(self) -> Any:

@@ -1,18 +1,21 @@
 """A shop's support desk as an agent: a model sorts the request, a person approves, and only then something happens.
 
+Then a model drafts the reply, and a person sends it, or other words, or nothing.
+
 Read it from the bottom: the machine says which states exist, which model call they make, and what may come next.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 import interlock as il
 
-__all__ = ["EXAMPLES", "MODEL_EVENTS", "Case", "Order", "Outcome", "machine", "obstacle"]
+__all__ = ["EXAMPLES", "MODEL_EVENTS", "Case", "Order", "Outcome", "machine", "news", "obstacle"]
 
 REFUND_LIMIT = 200.0
 """What a refund may cost without someone of the finance team."""
@@ -51,7 +54,7 @@ class Approve(il.Event, actor="human"):
 class Change(il.Event, actor="human"):
     """Propose something else: for another wish, if one is given."""
 
-    instead: str = ""
+    instead: str = Field("", description="To what? (Enter: whatever else fits the request)")
 
 
 class Reject(il.Event, actor="human"):
@@ -61,7 +64,17 @@ class Reject(il.Event, actor="human"):
 class Rephrase(il.Event, actor="human"):
     """The customer's wish in other words."""
 
-    text: str
+    text: str = Field(description="In other words")
+
+
+class Accept(il.Event, actor="human"):
+    """Send the draft."""
+
+
+class Edit(il.Event, actor="human"):
+    """Send other words instead."""
+
+    text: str = Field(description="The reply")
 
 
 MODEL_EVENTS = (RefundDuplicate, TrackParcel, CancelOrder, ChangeAddress, TalkToPerson, Unsure)
@@ -86,6 +99,10 @@ class Case(BaseModel, frozen=True):
     proposal: Action | None = None
     declined: tuple[Action, ...] = ()
     receipt: str | None = None
+    reply: str | None = None
+    drafted_by: Literal["model", "shop"] | None = None
+    why_not: str | None = None
+    """Why the model's draft is not used."""
 
 
 class Outcome(BaseModel, frozen=True):
@@ -93,6 +110,7 @@ class Outcome(BaseModel, frozen=True):
 
     action: Action | Literal["TalkToPerson"] | None
     message: str
+    reply: str | None = None
 
 
 def obstacle(case: Case, action: str) -> str | None:
@@ -124,8 +142,71 @@ async def perform(action: Action, number: str, amount: float) -> str:
     return done[action]
 
 
+def news(case: Case) -> str:
+    """Return what the customer must be told; a reply that leaves it out is none."""
+    number = case.order.number
+    told = {
+        "RefundDuplicate": f"We have refunded {case.order.amount:.2f} to your card.",
+        "TrackParcel": f"Order {number} is on its way and arrives within two days.",
+        "CancelOrder": f"Order {number} is cancelled.",
+        "ChangeAddress": f"Order {number} waits here until you have confirmed the new address.",
+    }
+    return told[case.proposal or "RefundDuplicate"]
+
+
+def flaw(case: Case, draft: str) -> str | None:
+    """Return what is wrong with a draft: the fact is missing, or a number is made up. None where nothing is."""
+    numbers = r"\d+(?:[.,]\d+)*"
+    facts = re.findall(numbers, news(case))
+    for fact in facts:
+        if fact not in re.findall(numbers, draft):
+            return f"it leaves out {fact}"
+    for number in re.findall(numbers, draft):
+        if number not in (*facts, *re.findall(numbers, case.text)):
+            return f"nobody has said {number}"
+    return None
+
+
+def conversation(case: Case) -> tuple[il.AgentMessage, ...]:
+    """Return what the model goes by: earlier letters of the same kind with the shop's replies, and then this one."""
+    messages: list[il.AgentMessage] = []
+    for letter, told, reply in REPLIES[case.proposal or "RefundDuplicate"]:
+        messages += [il.user_message(f"Customer: {letter}\nNews: {told}"), il.assistant_message(f"{reply} {told}")]
+    return (*messages, il.user_message(f"Customer: {case.text}\nNews: {news(case)}"))
+
+
+REPLIES: dict[Action, tuple[tuple[str, str, str], ...]] = {
+    "RefundDuplicate": (
+        ("My card was charged two times!", "We have refunded 18.50 to your card.",
+         "We are sorry that your card was charged two times."),
+        ("I paid double.", "We have refunded 7.20 to your card.", "We are sorry that you paid double."),
+    ),
+    "TrackParcel": (
+        ("Has my lamp been sent?", "Order 77 is on its way and arrives within two days.",
+         "Thank you for asking about your lamp."),
+        ("Where are my shoes?", "Order 81 is on its way and arrives within two days.",
+         "Thank you for asking about your shoes."),
+    ),
+    "CancelOrder": (
+        ("I do not need it any more.", "Order 77 is cancelled.",
+         "Thank you for telling us that you do not need it any more."),
+        ("Stop my order please.", "Order 81 is cancelled.", "Thank you for telling us to stop your order."),
+    ),
+    "ChangeAddress": (
+        ("I have moved to another town.", "Order 77 waits here until you have confirmed the new address.",
+         "Thank you for telling us that you have moved."),
+        ("Send it to my office.", "Order 81 waits here until you have confirmed the new address.",
+         "Thank you for telling us where to send it."),
+    ),
+}  # fmt: skip
+"""Letters of customers, what became of them, and how the shop began its replies."""
+
+
 agent = il.setup_agent(
-    context=Case, events=[*MODEL_EVENTS, Approve, Change, Reject, Rephrase], input=Case, output=Outcome
+    context=Case,
+    events=[*MODEL_EVENTS, Approve, Change, Reject, Rephrase, Accept, Edit],
+    input=Case,
+    output=Outcome,
 )
 
 
@@ -138,6 +219,20 @@ def change(case: Case, wanted: Change) -> il.Move:
     """Decide again, without what was turned down, and for the other wish if there is one."""
     declined = case.declined if case.proposal is None else (*case.declined, case.proposal)
     return agent.goto("triage", declined=declined, proposal=None, text=wanted.instead or case.text)
+
+
+def drafted(case: Case, draft: str) -> il.Move:
+    """Have a draft reviewed; where it is no good, the shop's own standard reply."""
+    wrong = flaw(case, draft)
+    if wrong is not None:
+        return standard(case, wrong)
+    return agent.goto("replying", reply=draft.strip(), drafted_by="model")
+
+
+def standard(case: Case, why: str) -> il.Move:
+    """Have the standard reply reviewed."""
+    reply = f"Thank you for writing to us. {news(case)}"
+    return agent.goto("replying", reply=reply, drafted_by="shop", why_not=why)
 
 
 machine = agent.machine(
@@ -179,11 +274,31 @@ machine = agent.machine(
                     "number": case.order.number,
                     "amount": case.order.amount,
                 },
-                on_done=lambda _, receipt: agent.goto("resolved", receipt=receipt),
+                on_done=lambda _, receipt: agent.goto("drafting", receipt=receipt),
                 on_error="handed_over",
             ),
         ),
-        "resolved": agent.final(output=lambda case: Outcome(action=case.proposal, message=case.receipt or "")),
+        "drafting": agent.state(
+            invoke=agent.stream_text(
+                name="reply",
+                model="support",
+                system="Write the reply to a customer of an online shop.",
+                messages=conversation,
+                max_output_tokens=80,
+                on_done=drafted,
+                on_error=lambda case, error: standard(case, f"there is none ({error.code})"),
+            ),
+        ),
+        "replying": agent.state(
+            on=[
+                agent.on(Accept, "resolved"),
+                agent.on(Edit, lambda _, own: agent.goto("resolved", reply=own.text)),
+                agent.on(Reject, lambda _, __: agent.goto("resolved", reply=None)),
+            ],
+        ),
+        "resolved": agent.final(
+            output=lambda case: Outcome(action=case.proposal, message=case.receipt or "", reply=case.reply)
+        ),
         "handed_over": agent.final(
             output=lambda _: Outcome(action="TalkToPerson", message="A colleague takes over and writes back today.")
         ),

@@ -1,0 +1,189 @@
+"""``interlock run``: anyone's machine in the terminal."""
+
+from __future__ import annotations
+
+import shlex
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic_core import from_json, to_json, to_jsonable_python
+
+from interlock.agent.reading import AnyMachine, classes_of, parse_event
+from interlock.cli import desk, target
+from interlock.cli.board import Board
+from interlock.cli.menu import Given, Option, type_of
+from interlock.cli.minds import FindMind, endpoint, local, person, script
+from interlock.cli.options import Keep, Model
+from interlock.cli.players import Player
+from interlock.cli.samples import sample
+from interlock.cli.screen import Screen
+from interlock.cli.stops import CommandError, UsageError
+from interlock.cli.words import json_line
+from interlock.errors import InputError, did_you_mean
+from interlock.statechart import Snapshot
+
+__all__ = ["DEFAULT_FILE", "RunOptions", "run_machine"]
+
+DEFAULT_FILE = Path("interlock-run.json")
+
+_FACTS = 12
+"""Fields of the context that are shown where a person is waited for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What the caller gave; None where an option was left out."""
+
+    target: str
+    input: str | None = None
+    model: str | None = None
+    base_url: str | None = None
+    events: Sequence[str] = ()
+    save: Path | None = None
+    resume: Path | None = None
+
+
+def run_machine(options: RunOptions, screen: Screen) -> None:
+    """Carry out the command.
+
+    Raises :class:`UsageError` for options that do not fit, :class:`CommandError` for modules, files and runs that
+    cannot go on, and :class:`SnapshotError` for a saved case that the machine cannot go on from.
+    """
+    if options.resume is not None and options.input is not None:
+        raise UsageError("a run starts from --input or goes on from --resume; give one of them")
+    if options.base_url is not None and options.model is not None and not options.model.startswith("openai"):
+        raise UsageError("--base-url is for --model openai")
+    machine = target.find(options.target)
+    events = _Events(machine, options.events)
+    keep = Keep(command="run", default=DEFAULT_FILE, save=options.save, resume=options.resume)
+    board = Board(machine)
+    snapshot: Snapshot[Any] | None = None
+    model = options.model or ("openai" if options.base_url else Model.LOCAL)
+    given: object = None
+    if options.resume is not None:
+        snapshot, saved_model = desk.load(machine, board, keep)
+        model = options.model or saved_model
+    else:
+        given = _input(machine, options.input)
+    player = Player(model, _minds(model, options.base_url, board, screen), board, screen)
+    player.get_ready()  # whoever cannot answer shall say so before anything has happened
+    screen.title(
+        f"interlock run: {machine.id}",
+        options.target if given is None else json_line(to_jsonable_python(given, fallback=repr)),
+        [] if options.resume is None else [f"resumed from {options.resume}"],
+    )
+    desk.Desk(
+        machine, board=board, screen=screen, player=player, scene=_Scene(options), keep=keep, answers=events
+    ).work(given, snapshot)
+
+
+def _minds(model: str, base_url: str | None, board: Board, screen: Screen) -> Mapping[str, FindMind]:
+    minds: dict[str, FindMind] = {
+        Model.LOCAL: lambda: local(board),
+        Model.SCRIPTED: lambda: script(board),
+        Model.HUMAN: lambda: person(board, screen),
+    }
+    kind, _, name = model.partition(":")
+    if kind == "openai":
+        return {**minds, model: lambda: endpoint(name or None, base_url)}
+    if model not in minds:
+        hint = did_you_mean(model, [*minds, "openai"])
+        raise UsageError(f"--model {model!r} is nobody: local, human, scripted, openai or openai:<model>. {hint}")
+    return minds
+
+
+def _input(machine: AnyMachine, text: str | None) -> object:
+    given = None if text is None else _json(text, "--input")
+    try:
+        return machine.checked_input(given)
+    except InputError as error:
+        schema = None if machine.input_type is None else machine.input_type.json_schema()
+        example = "" if schema is None else f"; for example --input '{json_line(sample(schema))}'"
+        raise UsageError(f"{error.message}{example}") from error
+
+
+def _json(text: str, option: str) -> Any:  # noqa: ANN401  # whatever was given
+    try:
+        return from_json(text)
+    except ValueError as error:
+        raise UsageError(f"{option} is no JSON: {error}; given was {text[:80]!r}") from error
+
+
+class _Events:
+    """The events on the command line, each good for one wait."""
+
+    def __init__(self, machine: AnyMachine, given: Sequence[str]) -> None:
+        self._events: deque[Given] = deque()
+        for text in given:
+            event = _json(text, "--event") if text.lstrip().startswith(("{", '"', "[")) else text.strip()
+            self._events.append(_read(machine, event))
+
+    def __bool__(self) -> bool:
+        return bool(self._events)
+
+    def take(self, state: str, offered: Sequence[Option]) -> Given:
+        """Return the next event; the machine says whether it is legal."""
+        event = self._events.popleft()
+        kind = type_of(event)
+        known = [option.type for option in offered]
+        if kind not in known:
+            raise CommandError(f"--event {kind}: not legal in state {state!r} now. {did_you_mean(kind, known)}")
+        return event
+
+
+def _read(machine: AnyMachine, event: object) -> Given:
+    if not classes_of(machine) and isinstance(event, str | Mapping):  # a machine without declared events takes any
+        given = {"type": event} if isinstance(event, str) else cast("Mapping[str, object]", event)
+        if isinstance(given.get("type"), str):
+            return given
+    try:
+        return parse_event(machine, event)
+    except InputError as error:
+        raise UsageError(f"--event: {error.message}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    options: RunOptions
+
+    def waiting(self, snapshot: Snapshot[Any], offered: Sequence[Option]) -> list[str]:
+        """Return what the machine knows, and what may be said."""
+        known = to_jsonable_python(snapshot.context, fallback=repr, inf_nan_mode="strings", bytes_mode="base64")
+        facts: list[str] = []
+        if isinstance(known, dict):
+            fields = list(cast("dict[str, object]", known).items())
+            facts = [f"{name}: {json_line(value, 300)}" for name, value in fields[:_FACTS]]
+            facts += [f"(and {len(fields) - _FACTS} more)"] if len(fields) > _FACTS else []
+        said = [f"{option.label}: {option.about}" for option in offered if option.about]
+        said = list(dict.fromkeys(said)) if len(offered) > 1 and not offered[0].fixed else []
+        if offered and offered[0].fixed:
+            said = [f"{offered[0].type}: {offered[0].about}"]
+        if not offered:
+            said = ["Nothing that can be sent from here."]
+        return [*facts, *([""] if facts and said else []), *said]
+
+    def ways_on(self, keep: Keep, offered: Sequence[Option]) -> list[str]:
+        """Return a command for each event."""
+        resume = f"interlock run {shlex.quote(self.options.target)} --resume {shlex.quote(str(keep.file))}"
+        if self.options.base_url:
+            resume += f" --base-url {shlex.quote(self.options.base_url)}"
+        return [f"{resume} --event {shlex.quote(_example(option))}" for option in offered] or [resume]
+
+    def end(self, _state: str, output: Any) -> str:  # noqa: ANN401  # the machine's own type
+        """Return the output as JSON."""
+        if isinstance(output, str):
+            return output
+        return to_json(output, indent=2, fallback=repr, inf_nan_mode="strings", bytes_mode="base64").decode()
+
+    def after(self) -> None:
+        """Return nothing: what comes next is the author's business."""
+
+
+def _example(option: Option) -> str:
+    if option.kind is None or (not option.kind.model_fields and not option.fixed):
+        return to_json({"type": option.type}).decode()
+    fields = cast("dict[str, object]", sample(option.kind.model_json_schema()))
+    return to_json({"type": option.type, **fields, **(option.fixed or {})}).decode()

@@ -1,0 +1,108 @@
+"""What a run was called with: looked at before anything runs, so that a slip is not taken for a failure of the run."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from interlock.agent.contract import Executors
+from interlock.agent.reasons import short
+from interlock.errors import BindError
+from interlock.run.abort import Abort
+from interlock.statechart import Machine
+
+__all__ = ["check_arguments", "check_executor", "checked_executors", "checked_machine", "checked_on"]
+
+_SLOTS = ("decide", "generate_text", "stream_text")
+
+
+def checked_machine(machine: object, actors: object) -> None:
+    """Refuse what is no machine, and actors that are no mapping."""
+    if not isinstance(machine, Machine):
+        raise _wrong(f"machine={short(machine)}: give a machine, as agent.machine(...) returns it")
+    if actors is not None and not isinstance(actors, Mapping):
+        raise _wrong(f"actors={short(actors)}: give functions or machines by source: {{'name': function}}")
+
+
+def checked_executors(executors: object) -> Executors:
+    """Return the executors of a run, each a function that can be called as one."""
+    if executors is None:
+        return Executors()
+    if not isinstance(executors, Executors):
+        raise _wrong(
+            f"executors={short(executors)} is {type(executors).__name__}; wrap the functions: Executors(decide=...)"
+        )
+    for slot in _SLOTS:
+        given = getattr(executors, slot)
+        if given is not None:
+            check_executor(given, f"Executors({slot}=...)")
+    return executors
+
+
+def check_executor(given: object, place: str) -> None:
+    """Refuse an executor that cannot be called with a request and an info, naming its ``place``."""
+    if not callable(given):
+        raise _wrong(f"{place}: {short(given)} is no function; give one that takes (request, info)")
+    try:
+        signature = inspect.signature(given)
+    except (TypeError, ValueError):
+        return  # a builtin that does not say
+    try:
+        signature.bind("request", "info")
+    except TypeError as error:
+        name = getattr(given, "__qualname__", type(given).__name__)
+        raise _wrong(
+            f"{place}: {name}{short(str(signature), 200)[1:-1]} is called with (request, info), by position ({error})"
+        ) from None
+
+
+def check_arguments(
+    *,
+    max_model_calls: object,
+    timers: object,
+    abort: object,
+    clock: object,
+    execution_id: object,
+    observers: Mapping[str, object],
+) -> None:
+    """Refuse options that mean nothing; ``observers`` are those that are single functions, by keyword."""
+    if isinstance(max_model_calls, bool) or not isinstance(max_model_calls, int) or max_model_calls < 0:
+        raise _wrong(f"max_model_calls={max_model_calls!r}; give a whole number of 0 or more")
+    if timers not in ("wait", "return"):
+        raise _wrong(f"timers={timers!r}; give 'wait' or 'return'")
+    if abort is not None and not isinstance(abort, Abort):
+        raise _wrong(f"abort={short(abort)}; give an Abort()")
+    if clock is not None and not all(callable(getattr(clock, name, None)) for name in ("now", "sleep_until")):
+        raise _wrong(f"clock={short(clock)}; give an object with now() and async sleep_until(due), as SystemClock()")
+    if execution_id is not None and (not isinstance(execution_id, str) or not execution_id):
+        raise _wrong(f"execution_id={short(execution_id)}; give a text that is not empty")
+    for name, given in observers.items():
+        if given is not None and not callable(given):
+            raise _wrong(f"{name}={short(given)} is no function; give one that takes {_TAKEN[name]}")
+
+
+def checked_on(on: object) -> Mapping[object, Callable[..., object]]:
+    """Return the functions that hear what is emitted."""
+    if on is None:
+        return {}
+    if not isinstance(on, Mapping):
+        raise _wrong(f"on={short(on)}; give functions by event: {{EventClass: function}}")
+    found = cast("Mapping[object, object]", on)
+    for key, given in found.items():
+        if not callable(given):
+            raise _wrong(f"on={{{short(key)}: {short(given)}}}: this is no function; give one that takes the event")
+    return cast("Mapping[object, Callable[..., object]]", found)
+
+
+_TAKEN = {
+    "on_transition": "(snapshot, input)",
+    "on_event": "what was committed",
+    "on_chunk": "(text, request)",
+    "on_result": "(request, output, raw)",
+    "on_trace": "the trace event",
+}
+
+
+def _wrong(reason: str) -> BindError:
+    return BindError(reason, code="invalid-argument")

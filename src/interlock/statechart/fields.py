@@ -1,0 +1,89 @@
+"""Checking single fields of a context by their declared types."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from interlock.errors import NotJsonError
+from interlock.statechart.context_kind import FieldError, TypeRefusedError
+from interlock.statechart.frozen import freeze
+from interlock.statechart.mutability import find_mutable
+from interlock.statechart.reasons import reason_of
+
+__all__ = ["as_json", "exact_types", "is_any", "plain_value", "refuse_mutable", "validated"]
+
+_SIMPLE: dict[str, type[Any]] = {"int": int, "str": str, "bool": bool, "none": type(None)}
+
+
+def validated(
+    fields: Mapping[str, Any],
+    validators: Mapping[str, TypeAdapter[Any]],
+    exact: Mapping[str, tuple[type[Any], ...]],
+    owner: str,
+) -> dict[str, Any]:
+    """Return fields, each checked by its validator; raises :class:`FieldError`."""
+    changed: dict[str, Any] = {}
+    for name, value in fields.items():
+        allowed = exact.get(name)
+        if allowed is None:
+            raise FieldError("unknown-field", name, f"{owner} has no field {name!r}")
+        if value.__class__ in allowed:
+            changed[name] = value if value.__class__ is not str or value.isascii() else plain_value(value, name)
+            continue
+        adapter = validators[name]
+        try:
+            made = adapter.validate_python(value)
+        except Exception as error:  # a validator is the author's code; whatever it raises refuses the value
+            raise FieldError("invalid-field", name, reason_of(error)) from error
+        changed[name] = plain_value(made, name) if is_any(adapter.core_schema) else finite(made, name)
+    return changed
+
+
+def plain_value(value: Any, name: str) -> Any:
+    """Return a value of a field that says nothing of its type as frozen JSON; raises :class:`FieldError`."""
+    try:
+        return freeze(value, name)
+    except NotJsonError as error:
+        raise FieldError("invalid-field", name, error.message.removeprefix(f"{name}: ")) from None
+
+
+def finite(value: Any, name: str) -> Any:
+    """Return ``value``; raises :class:`FieldError` for a number that JSON has no form for."""
+    if value.__class__ is float and not math.isfinite(value):
+        raise FieldError("invalid-field", name, f"{value!r} has no form in JSON; use None or a string")
+    return value
+
+
+def exact_types(schema: Any) -> tuple[type[Any], ...]:
+    """Types whose instances this schema accepts unchanged, so that asking the validator would be a waste."""
+    kind = schema.get("type")
+    if kind in ("default", "nullable"):
+        inner = exact_types(schema["schema"])
+        return (*inner, type(None)) if kind == "nullable" and inner else inner
+    if kind in _SIMPLE and set(schema) <= {"type", "metadata", "serialization"}:
+        return (_SIMPLE[kind],)
+    return ()
+
+
+def is_any(schema: Any) -> bool:
+    """Whether a field may hold anything: then it holds plain JSON."""
+    while schema.get("type") in ("default", "nullable"):
+        schema = schema["schema"]
+    return bool(schema.get("type") == "any")
+
+
+def refuse_mutable(kind: type[Any]) -> None:
+    """Raise :class:`TypeRefusedError` if a context of this type could be changed in place."""
+    found = find_mutable(kind)
+    if found is not None:
+        raise TypeRefusedError("mutable-context", found)
+
+
+def as_json(data: Any) -> bytes:
+    """Return JSON data as text; raises ValueError for what is none."""
+    return json.dumps(data, allow_nan=False).encode()
