@@ -9,11 +9,11 @@ from pydantic import TypeAdapter
 
 from interlock.agent.binding import Bound, known_keywords
 from interlock.agent.fields import InvokeFields, Targets
-from interlock.agent.reasons import short
+from interlock.agent.reasons import reason_of, short
 from interlock.agent.text import TextRequestDefinition, TextSpec, source_of, text_adapter
 from interlock.agent.text_fields import InlineTextFields, TextFields
 from interlock.agent.text_requests import TextMode
-from interlock.errors import DefinitionError, InputError
+from interlock.errors import DefinitionError
 from interlock.statechart import Invoke, Move
 from interlock.statechart import invoke as engine_invoke
 from interlock.statechart.frozen import freeze
@@ -166,5 +166,5 @@ class Asking(Bound[P, C, I, O]):
 def _check_input(request: TextRequestDefinition[Any, Any], given: object) -> None:
     try:
         request.read_input(freeze(given, "input", models=True))
-    except InputError as error:
-        raise DefinitionError(f"ask: {error.message}", code="invalid-request") from None
+    except Exception as error:  # noqa: BLE001  # validators and serializers are other people's code
+        raise DefinitionError(f"ask: {reason_of(error)}", code="invalid-request") from None

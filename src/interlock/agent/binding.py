@@ -8,11 +8,11 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from interlock.agent.adapting import Adapted, Decode, check_arguments
 from interlock.agent.emitting import check_emitted
 from interlock.agent.events import EventClass
-from interlock.agent.reasons import short
+from interlock.agent.reasons import reason_of, short
 from interlock.agent.shapes import check_shape
 from interlock.agent.tools import Tool
 from interlock.agent.transitions import Then, event_transition, is_function, slot
-from interlock.errors import DefinitionError, NotJsonError, did_you_mean
+from interlock.errors import DefinitionError, did_you_mean
 from interlock.statechart import Move, Transition
 from interlock.statechart.frozen import freeze
 from interlock.statechart.narrowing import Narrowing
@@ -106,8 +106,8 @@ class Bound(Generic[P, C, I, O]):
             return self._adapted(given, place, ("context",))
         try:
             return freeze(given, models=True)
-        except NotJsonError as error:
-            raise DefinitionError(f"{place} cannot be written as JSON: {error}", code="invalid-type") from None
+        except Exception as error:  # noqa: BLE001  # validators and serializers are other people's code
+            raise DefinitionError(f"{place} cannot be written as JSON: {reason_of(error)}", code="invalid-type") from None
 
     def _state_fields(self, word: str, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the keywords of a state, or of work, as the engine takes them: what may happen as candidates."""

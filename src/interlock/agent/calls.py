@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
-from pydantic import PydanticUserError, TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
+from pydantic import TypeAdapter
+from pydantic_core import to_json, to_jsonable_python
 
-from interlock.agent.reasons import reasons, short
-from interlock.errors import CallResultError, DefinitionError, NotJsonError
+from interlock.agent.reasons import reason_of, short
+from interlock.errors import CallResultError, DefinitionError
 from interlock.statechart.frozen import freeze
 
 __all__ = ["CallSpec"]
@@ -51,10 +51,8 @@ class CallSpec:
         try:
             checked = self._answer.validate_python(answer)
             return freeze(self._written(checked))
-        except ValidationError as error:
-            raise self._refused(answer, reasons(error)) from error
-        except (NotJsonError, PydanticSerializationError) as error:
-            raise self._refused(answer, str(error)) from error
+        except Exception as error:
+            raise self._refused(answer, reason_of(error)) from error
 
     def decode(self, output: object) -> object:
         """Return what :meth:`encode` made as the type that the function is annotated with."""
@@ -72,9 +70,10 @@ class CallSpec:
         annotation = _returned(self.function)
         try:
             return TypeAdapter(annotation)
-        except (PydanticUserError, TypeError) as error:
+        except Exception as error:  # noqa: BLE001  # a type says itself how it is checked
             raise DefinitionError(
-                f"call({self.name}): the return annotation {annotation!r} is no type that JSON can carry; {error}",
+                f"call({self.name}): the return annotation {annotation!r} is no type that JSON can carry; "
+                f"{reason_of(error)}",
                 code="invalid-call",
             ) from None
 
@@ -87,10 +86,10 @@ def _returned(function: Callable[..., object]) -> Any:  # noqa: ANN401  # a type
     target = function if inspect.isroutine(function) else type(function).__call__
     try:
         annotation: Any = get_type_hints(target, include_extras=True).get("return", object)
-    except NameError as error:
+    except Exception as error:  # noqa: BLE001  # annotations may hold any code
         raise DefinitionError(
-            f"call({short(function)}): its annotations cannot be read ({error}); define the type before the call, at "
-            "the top of a module",
+            f"call({short(function)}): its annotations cannot be read ({reason_of(error)}); define the type before the "
+            "call, at the top of a module",
             code="invalid-call",
         ) from None
     origin = get_origin(annotation)

@@ -18,7 +18,7 @@ from interlock.agent.legality import Offer, candidates, offer, refusal
 from interlock.agent.reading import AnyMachine, classes_of, read_event
 from interlock.agent.reasons import short
 from interlock.agent.requests import DecisionAttempt, DecisionRequest, Failure, JsonObject
-from interlock.errors import ExecutorError, InputError, NoLegalEventsError, NotJsonError
+from interlock.errors import ExecutorError, InputError, NoLegalEventsError
 from interlock.statechart import Input, OwedInvocation, Snapshot
 from interlock.statechart.events import event_to_json
 from interlock.statechart.frozen import freeze
@@ -184,19 +184,23 @@ def _spec(owed: OwedInvocation) -> DecideSpec:
 
 
 def _no_choice(choice: Choice, problem: str, offered: Mapping[str, EventClass]) -> DecisionAttempt:
-    given = event_to_json(choice.event) if isinstance(choice.event, Event) else choice.event
+    written: JsonObject | None = None
+    kind: object = None
     try:
-        written: JsonObject | None = freeze(dict(given))
-    except NotJsonError:
-        written = None
-    known = any(given.get("type") == kind for kind in offered)
+        given = dict(event_to_json(choice.event) if isinstance(choice.event, Event) else choice.event)
+        kind = given.get("type")
+        written = freeze(given)
+    except Exception:  # noqa: BLE001, S110  # it is refused anyway, and what cannot be written is not kept
+        pass
+    known = isinstance(kind, str) and kind in offered
     return _attempt("invalid-payload" if known else "unknown-event", problem, written, choice)
 
 
 def _attempt(failure: Failure, reason: str, event: JsonObject | None, choice: Choice) -> DecisionAttempt:
-    return DecisionAttempt(failure=failure, reason=reason, event=event, model_reason=_writable(choice.reason))
+    return DecisionAttempt(failure=failure, reason=_writable(reason) or "", event=event, model_reason=_writable(choice.reason))
 
 
 def _writable(text: object) -> str | None:
     # Whatever an adapter hands over as the model's words: records are strict JSON, so lone surrogates go.
-    return None if text is None else str(text).encode(errors="replace").decode()
+    said = text if isinstance(text, str | None) else short(text, 2000)
+    return None if said is None else said.encode(errors="replace").decode()

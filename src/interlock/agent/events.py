@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
-from typing import ClassVar, Literal, TypeAlias, Unpack
+from typing import Any, ClassVar, Literal, Self, TypeAlias, Unpack
 
 from pydantic import AliasChoices, BaseModel, ConfigDict
 from pydantic.fields import FieldInfo
 
-from interlock.errors import DefinitionError
+from interlock.errors import DefinitionError, did_you_mean
 from interlock.statechart import Event as MappingEvent
 from interlock.statechart import InternalEvent
 from interlock.statechart.mutability import find_mutable
 
-__all__ = ["Actor", "AnyEvent", "Event", "EventClass", "check_event_class"]
+__all__ = ["Actor", "AnyEvent", "Event", "EventClass", "check_event_class", "was_made"]
 
 Actor: TypeAlias = Literal["human"]
 """Who alone may send an event; no model is ever offered what only a person may send."""
@@ -38,6 +38,9 @@ class Event(BaseModel):
     # Not as keywords of the class: to type checkers a frozen class cannot be the base of one that does not say so too.
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
 
+    # No field: which events are what their class has made of their fields, so that its validators have seen them.
+    __slots__ = ("_made",)
+
     type: ClassVar[str] = "Event"
     actor: ClassVar[Actor | None] = None
 
@@ -48,7 +51,11 @@ class Event(BaseModel):
         actor: Actor | Literal["inherit"] | None = "inherit",
         **config: Unpack[ConfigDict],
     ) -> None:
-        super().__init_subclass__(**config)
+        try:
+            super().__init_subclass__(**config)
+        except TypeError:
+            _check_keywords(cls, config)
+            raise
         _check_names(cls)
         cls.type = _checked_type(cls, type)
         if actor != "inherit":
@@ -58,11 +65,27 @@ class Event(BaseModel):
     def __pydantic_init_subclass__(cls, **_keywords: object) -> None:
         check_event_class(cls)
 
+    def model_post_init(self, _context: Any, /) -> None:  # noqa: ANN401  # pydantic's own signature
+        """Remember that the validators have seen the fields."""
+        object.__setattr__(self, "_made", True)
+
+    @classmethod
+    def model_construct(cls, _fields_set: set[str] | None = None, **values: Any) -> Self:  # noqa: ANN401  # the same
+        """Make an event that no validator has seen; where it is sent, they will."""
+        made = super().model_construct(_fields_set, **values)
+        object.__setattr__(made, "_made", False)
+        return made
+
 
 EventClass: TypeAlias = type[Event]
 
 AnyEvent: TypeAlias = Event | MappingEvent | InternalEvent
 """What a handler of ``"*"`` may get: a declared event, an undeclared one as a mapping, or one of the engine's own."""
+
+
+def was_made(event: Event) -> bool:
+    """Whether an event has gone through its class's validators; not so a copy, or what ``model_construct`` gives."""
+    return getattr(event, "_made", False)
 
 
 def check_event_class(event: type[Event]) -> None:
@@ -85,6 +108,16 @@ def check_event_class(event: type[Event]) -> None:
     found = find_mutable(event)
     if found is not None:
         raise _refused(event, found)
+
+
+def _check_keywords(event: type[Event], given: Iterable[str]) -> None:
+    known = {"type", "actor", *ConfigDict.__annotations__}
+    for name in given:
+        if name not in known:
+            hint = did_you_mean(name, ("type", "actor"))
+            if not hint.startswith("Did"):
+                hint = did_you_mean(name, known) if did_you_mean(name, known).startswith("Did") else hint
+            raise _refused(event, f"a class of events has no keyword {name!r}. {hint}")
 
 
 def _check_names(event: type[Event]) -> None:

@@ -54,11 +54,19 @@ def offer(machine: AnyMachine, snapshot: Snapshot[object], spec: DecideSpec, *, 
         event = accepted[kind]
         if event.actor == "human" or _for_people_only(snapshot, kind):
             continue
-        if event.model_fields or refusal(snapshot, event()) is None:
+        if event.model_fields or _is_legal(snapshot, event):
             events.append(event)
         else:
             withheld.append(event)
     return Offer(tuple(events), tuple(withheld))
+
+
+def _is_legal(snapshot: Snapshot[object], event: EventClass) -> bool:
+    try:
+        bare = event()
+    except Exception:  # noqa: BLE001  # its validators are other people's code
+        return False
+    return refusal(snapshot, bare) is None
 
 
 def refusal(snapshot: Snapshot[object], event: Event) -> str | None:

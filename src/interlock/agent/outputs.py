@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import PydanticUserError, TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from interlock.agent.reasons import reasons, short
+from interlock.agent.reasons import reason_of, short
 from interlock.errors import DefinitionError, InputError
 from interlock.statechart.frozen import freeze
 
@@ -19,8 +19,8 @@ def adapter_of(kind: Any, place: str) -> TypeAdapter[Any]:  # noqa: ANN401  # a 
     try:
         if isinstance(kind, type) or getattr(kind, "__origin__", None) is not None or not callable(kind):
             return TypeAdapter(kind)
-    except (PydanticUserError, TypeError) as error:
-        reason = str(error).partition("\n")[0]
+    except Exception as error:  # noqa: BLE001  # a type says itself how it is checked
+        reason = reason_of(error).partition("\n")[0]
         raise DefinitionError(
             f"{place}{short(kind)} is no type that JSON can carry: {reason}", code="invalid-type"
         ) from None
@@ -38,10 +38,10 @@ class DeclaredOutput:
         """Return an output, which is JSON, as the declared type; raises :class:`InputError` where it is none."""
         try:
             return self._adapter.validate_json(to_json(output))
-        except ValidationError as error:
+        except Exception as error:
             raise InputError(
                 f"the state's output {short(output)} is no {self.name}, which agent.done({self.name}, ...) declares: "
-                f"{reasons(error)}",
+                f"{reason_of(error)}",
                 code="invalid-output",
             ) from error
 
@@ -49,6 +49,6 @@ class DeclaredOutput:
         """Return why a constant output can never be of this type; None where it is."""
         try:
             self._adapter.validate_json(to_json(freeze(output, models=True)))
-        except ValidationError as error:
-            return reasons(error)
+        except Exception as error:  # noqa: BLE001  # validators and serializers are other people's code
+            return reason_of(error)
         return None

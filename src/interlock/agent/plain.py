@@ -7,12 +7,12 @@ from typing import Annotated, TypeAlias, cast
 
 from pydantic import BeforeValidator
 
-from interlock.errors import NotJsonError
-from interlock.statechart.frozen import freeze
+from interlock.agent.reasons import reason_of
+from interlock.statechart.frozen import MAX_DEPTH, freeze
 
 __all__ = ["DEEPEST", "PlainJson", "plain", "within"]
 
-DEEPEST = 64
+DEEPEST = MAX_DEPTH
 """Levels of nesting. Real data has a handful; parsers of hostile data run out of stack."""
 
 
@@ -20,8 +20,8 @@ def plain(given: object) -> object:
     """Return data as frozen JSON; raises ValueError saying where it is none, as schemas expect of a validator."""
     try:
         frozen: object = freeze(given)
-    except NotJsonError as error:
-        raise ValueError(str(error)) from None
+    except Exception as error:  # noqa: BLE001  # mappings are other people's code
+        raise ValueError(reason_of(error)) from None
     if not within(frozen, DEEPEST):
         raise ValueError(f"nested deeper than {DEEPEST} levels")
     return frozen

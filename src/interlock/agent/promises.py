@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, is_typeddict
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from interlock.agent.adapting import Adapted
 from interlock.agent.outputs import DeclaredOutput
-from interlock.agent.reasons import reasons, short
+from interlock.agent.reasons import reason_of, short
 from interlock.agent.walking import Place, places, transitions, wording_of
-from interlock.errors import DefinitionError, NotJsonError
+from interlock.errors import DefinitionError
 from interlock.statechart import UNSET, Machine, State
 from interlock.statechart.definition import WithAt
 from interlock.statechart.frozen import freeze
@@ -56,10 +56,8 @@ def _check_final(machine: Machine[Any, Any, Any], kind: TypeAdapter[Any], key: s
 def _refusal(kind: TypeAdapter[Any], output: object) -> str | None:
     try:
         kind.validate_python(freeze(output, "output", models=True))
-    except ValidationError as error:
-        return reasons(error)
-    except NotJsonError as error:
-        return str(error)
+    except Exception as error:  # noqa: BLE001  # validators and serializers are other people's code
+        return reason_of(error)
     return None
 
 

@@ -42,7 +42,7 @@ class Reactions(Bound[P, C, I, O]):
             raise TypeError(f"goto({target!r}): a target is a state's key, '.child' or '#id'; several make a list")
         return engine_goto(target, **fields)
 
-    def stay(self, *args: P.args, **fields: P.kwargs) -> Move:
+    def stay(self, /, *args: P.args, **fields: P.kwargs) -> Move:
         """Return the move that stays in the state, with context fields changed."""
         refuse_positional("stay", args)
         return engine_stay(**fields)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pydantic import ValidationError
 
-__all__ = ["reasons", "short"]
+from interlock.errors import InterlockError
+
+__all__ = ["reason_of", "reasons", "short"]
 
 _MOST = 5
 
@@ -20,6 +22,21 @@ def reasons(error: ValidationError) -> str:
     if len(found) > _MOST:
         shown.append(f"and {len(found) - _MOST} more")
     return "; ".join(shown)
+
+
+def reason_of(error: Exception) -> str:
+    """Return why other people's code (a validator, a serializer, a mapping) refuses a value, whatever it raised."""
+    if isinstance(error, ValidationError):
+        text = reasons(error)
+    elif isinstance(error, InterlockError):
+        text = error.message
+    else:
+        try:
+            said = str(error)
+        except Exception:  # noqa: BLE001  # a broken text must not hide what is being reported
+            said = ""
+        text = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    return text.encode("utf-8", "backslashreplace").decode()  # kept as JSON, which carries no half of a surrogate pair
 
 
 def short(value: object, longest: int = 80) -> str:

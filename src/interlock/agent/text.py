@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, Unpack, cast
 
-from pydantic import Field, PydanticUserError, TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic_core import to_json, to_jsonable_python
 
 from interlock.agent.contract import StreamExecutor, TextExecutor
 from interlock.agent.outputs import adapter_of
 from interlock.agent.plain import plain
-from interlock.agent.reasons import reasons, short
+from interlock.agent.reasons import reason_of, reasons, short
 from interlock.agent.requests import JsonObject
 from interlock.agent.text_fields import TextFields
 from interlock.agent.text_requests import TextMode, TextRequest
@@ -103,8 +103,8 @@ class TextRequestDefinition(Generic[I, O]):
             return None
         try:
             schema: JsonObject = freeze(self.output.json_schema())
-        except PydanticUserError as error:
-            raise self.wrong(f"output: the type has no JSON schema: {error}") from None
+        except Exception as error:  # noqa: BLE001  # a type says itself what its schema is
+            raise self.wrong(f"output: the type has no JSON schema: {reason_of(error)}") from None
         return schema
 
     def with_executor(self, executor: TextExecutor | StreamExecutor, /) -> TextRequestDefinition[I, O]:
@@ -137,11 +137,11 @@ class TextRequestDefinition(Generic[I, O]):
             )
         try:
             return self.input.validate_json(to_json(given))
-        except ValidationError as error:
+        except Exception as error:  # noqa: BLE001  # validators and serializers are other people's code
             needs = (
                 "it needs an input, and none is given" if given is None else f"the input {short(given)} does not fit"
             )
-            raise InputError(f"the request {self.name!r}: {needs}: {reasons(error)}", code="invalid-input") from None
+            raise InputError(f"the request {self.name!r}: {needs}: {reason_of(error)}", code="invalid-input") from None
 
     def write_output(self, output: object) -> object:
         """Return what was answered as strict JSON, defaults filled in; raises ValueError saying what does not fit."""
@@ -152,8 +152,8 @@ class TextRequestDefinition(Generic[I, O]):
         try:
             checked = self.output.validate_json(to_json(plain(to_jsonable_python(output, inf_nan_mode="constants"))))
             return plain(self.output.dump_python(checked, mode="json", by_alias=True, warnings="error"))
-        except ValidationError as error:
-            raise ValueError(reasons(error)) from None
+        except Exception as error:  # noqa: BLE001  # validators and serializers are other people's code
+            raise ValueError(reason_of(error)) from None
 
     def decode(self, output: object) -> object:
         """Return what :meth:`write_output` made as the type that ``on_done`` gets."""
@@ -295,5 +295,5 @@ def _is_adapter(kind: object) -> bool:
 def _written(value: object) -> object:
     try:
         return freeze(value, "input", models=True)
-    except PydanticSerializationError as error:
-        raise InputError(f"input: {error}", code="invalid-input") from None
+    except Exception as error:  # noqa: BLE001  # validators and serializers are other people's code
+        raise InputError(f"input: {reason_of(error)}", code="invalid-input") from None

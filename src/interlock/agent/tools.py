@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias, cast
 
-from pydantic import PydanticUserError, TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError, SchemaValidator, to_json, to_jsonable_python
+from pydantic import TypeAdapter
+from pydantic_core import SchemaValidator, to_json, to_jsonable_python
 
 from interlock.agent.contract import ToolCall
 from interlock.agent.messages import (
@@ -29,7 +29,7 @@ from interlock.agent.messages import (
     ToolResultOutput,
 )
 from interlock.agent.plain import plain
-from interlock.agent.reasons import reasons, short
+from interlock.agent.reasons import reason_of, short
 from interlock.agent.text_requests import ToolDescriptor
 from interlock.errors import DefinitionError, did_you_mean
 from interlock.statechart.frozen import freeze
@@ -81,10 +81,8 @@ class Tool:
             if not isinstance(arguments, Mapping):
                 return ErrorTextOutput(value=f"{self.name} needs an object of arguments, not {short(given)}")
             positional, named = self._arguments.validate_json(to_json(arguments))
-        except ValidationError as error:
-            return ErrorTextOutput(value=f"{self.name} was not called: {reasons(error)}")
-        except (ValueError, PydanticSerializationError) as error:
-            return ErrorTextOutput(value=f"{self.name} was not called: {error}")
+        except Exception as error:  # noqa: BLE001  # validators and serializers are other people's code
+            return ErrorTextOutput(value=f"{self.name} was not called: {reason_of(error)}")
         return functools.partial(self.function, *positional, **named)
 
     def answer(self, value: object) -> ToolResultOutput:
@@ -100,9 +98,8 @@ class Tool:
             if isinstance(value, str):
                 return TextOutput(value=value)
             return JsonOutput(value=to_jsonable_python(value, inf_nan_mode="constants"))
-        except (ValueError, PydanticSerializationError) as error:
-            reason = reasons(error) if isinstance(error, ValidationError) else str(error)
-            return ErrorTextOutput(value=f"{self.name} returned what JSON cannot carry: {reason}")
+        except Exception as error:  # noqa: BLE001  # validators and serializers are other people's code
+            return ErrorTextOutput(value=f"{self.name} returned what JSON cannot carry: {reason_of(error)}")
 
     @cached_property
     def _adapter(self) -> TypeAdapter[Any]:
@@ -114,8 +111,8 @@ class Tool:
                 raise self._wrong(f"parameter {parameter.name!r} has no annotation, so no model knows what to give")
         try:
             return TypeAdapter(cast("Any", target))
-        except (PydanticUserError, NameError, TypeError) as error:
-            raise self._wrong(f"its parameters are nothing that JSON can carry: {error}") from None
+        except Exception as error:  # noqa: BLE001  # types say themselves how they are checked
+            raise self._wrong(f"its parameters are nothing that JSON can carry: {reason_of(error)}") from None
 
     @cached_property
     def _arguments(self) -> SchemaValidator:

@@ -345,7 +345,7 @@ def _text(output: object) -> str | None:
         return None if output is None else _clean(output)
     try:
         return to_json(output).decode()
-    except ValueError:
+    except Exception:  # noqa: BLE001  # whatever an executor hands over may write itself
         return _clean(short(output, 2000))
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_v
 from interlock.agent.messages import AgentMessage
 from interlock.agent.messages_schema import messages_schema
 from interlock.agent.plain import plain
-from interlock.agent.reasons import reasons
+from interlock.agent.reasons import reason_of
 from interlock.errors import HandlerError, InvalidMessagesError, InvalidMoveError
 from interlock.statechart import FrozenDict
 from interlock.statechart.definition import name_of
@@ -94,7 +94,8 @@ def worded(kind: type[W], given: Mapping[str, object], argument: object, place: 
     asked = {name: place.ask(function, name, argument) for name, function in functions.items()}
     try:
         return kind.model_validate({**given, **asked})
-    except ValidationError as error:
-        wrong = next((str(item["loc"][0]) for item in error.errors() if item["loc"]), "prompt")
+    except Exception as error:  # noqa: BLE001  # validators and serializers are other people's code
+        found = error.errors() if isinstance(error, ValidationError) else []
+        wrong = next((str(item["loc"][0]) for item in found if item["loc"]), "prompt")
         name = wrong if wrong in functions else next(iter(functions))
-        raise place.refused(name, functions[name], reasons(error)) from None
+        raise place.refused(name, functions[name], reason_of(error)) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
@@ -11,10 +12,12 @@ import typer
 from rich.console import Console
 
 import interlock
-from interlock.cli.options import Model, Options
+from interlock.cli.options import Model
+from interlock.cli.questions import QuestionOptions, twenty_questions
+from interlock.cli.run import RunOptions, run_machine
 from interlock.cli.screen import Screen
 from interlock.cli.stops import CommandError, UsageError
-from interlock.cli.support import support
+from interlock.cli.support import SupportOptions, support
 from interlock.errors import InterlockError
 
 __all__ = ["app", "run"]
@@ -60,18 +63,25 @@ def choose() -> None:
     """Agents to try, on your own machine and without a key."""
 
 
+_Model = Annotated[
+    Model | None, typer.Option(help="Who plays the model: one in this process, you, or a script. [default: local]")
+]
+_Save = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Stop where a person is waited for, and save the case.")
+]
+_Resume = Annotated[Path | None, typer.Option(metavar="FILE", help="Go on with a saved case.")]
+
+
 @demo.command("support")
 def support_command(
     text: Annotated[
         str | None,
         typer.Argument(
-            help="What the customer says. With --resume: the other words that the case waits for.", show_default=False
+            help="What the customer says. With --resume: the words that the case waits for.", show_default=False
         ),
     ] = None,
     *,
-    model: Annotated[
-        Model | None, typer.Option(help="Who decides: a model in this process, you, or a script. [default: local]")
-    ] = None,
+    model: _Model = None,
     order_amount: Annotated[float | None, typer.Option(min=0, help="What the order cost. [default: 49.90]")] = None,
     charges: Annotated[int | None, typer.Option(min=0, help="How often the order was charged. [default: 2]")] = None,
     shipped: Annotated[
@@ -84,28 +94,105 @@ def support_command(
         ),
     ] = None,
     answer: Annotated[
-        str | None,
-        typer.Option(metavar="approve|change|reject", help="What the person says to the proposal, for scripts."),
+        list[str] | None,
+        typer.Option(
+            metavar="ANSWER",
+            help="What the person says, for scripts: approve, change or reject the proposal; accept, edit or reject "
+            "the reply. Once for each time that a person is waited for.",
+        ),
     ] = None,
-    save: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Stop where a person is waited for, and save the case.")
-    ] = None,
-    resume: Annotated[Path | None, typer.Option(metavar="FILE", help="Go on with a saved case.")] = None,
+    save: _Save = None,
+    resume: _Resume = None,
 ) -> None:
-    """A shop's support desk: a model sorts the request among the legal moves, a person approves, then it happens."""
-    options = Options(
+    """A shop's support desk: a model sorts the request among the legal moves, a person approves, then it happens.
+
+    A model also drafts the reply to the customer; a person accepts it, edits it, or sends none.
+    """
+    options = SupportOptions(
         text=text,
         model=model,
         order_amount=order_amount,
         charges=charges,
         shipped=shipped,
         pretend=pretend,
-        answer=answer,
+        answers=answer or (),
         save=save,
         resume=resume,
     )
+    _carry_out(lambda screen: support(options, screen))
+
+
+@demo.command("twenty-questions")
+def questions_command(
+    *,
+    questions: Annotated[
+        int | None, typer.Option(min=1, max=100, help="How many turns; the last is a guess. [default: 20]")
+    ] = None,
+    model: _Model = None,
+    answer: Annotated[
+        list[str] | None,
+        typer.Option(metavar="yes|no|unsure", help="What the person says, for scripts; once for each question."),
+    ] = None,
+    save: _Save = None,
+    resume: _Resume = None,
+) -> None:
+    """Think of something: a model asks or guesses, and on the last turn only a guess is legal."""
+    options = QuestionOptions(turns=questions, model=model, answers=answer or (), save=save, resume=resume)
+    _carry_out(lambda screen: twenty_questions(options, screen))
+
+
+@app.command("run")
+def run_command(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODULE:MACHINE",
+            help="The machine: package.module:name, or path/to/file.py:name.",
+            show_default=False,
+        ),
+    ],
+    *,
+    input: Annotated[str | None, typer.Option(metavar="JSON", help="What the run starts from.")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="local|human|scripted|openai[:MODEL]",
+            help="Who plays the model: one in this process, you, a script, or an OpenAI-compatible endpoint. "
+            "[default: local]",
+        ),
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="The endpoint, with its /v1. [default: OpenAI's own]")
+    ] = None,
+    event: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="JSON",
+            help='What is said where somebody is waited for: an object with "type". Once for each time.',
+        ),
+    ] = None,
+    save: _Save = None,
+    resume: _Resume = None,
+) -> None:
+    """Run a machine of your own: see its decisions and texts, say what it waits for, save it, go on with it.
+
+    The module is imported, so its code runs.
+    """
+    options = RunOptions(
+        target=target,
+        input=input,
+        model=model,
+        base_url=base_url,
+        events=event or (),
+        save=save,
+        resume=resume,
+    )
+    _carry_out(lambda screen: run_machine(options, screen))
+
+
+def _carry_out(command: Callable[[Screen], None]) -> None:
     try:
-        support(options, Screen(Console(highlight=False)))
+        command(Screen(Console(highlight=False)))
     except (InterlockError, CommandError) as error:
         _stop(str(error), 2 if isinstance(error, UsageError) else 1)
     except KeyboardInterrupt:

@@ -49,7 +49,7 @@ class Board:
             Row(
                 event=kind,
                 about=first_line(offered.get(kind)),
-                obstacle=None if kind in offered else self.obstacle(kind) or "a guard does not let it through now",
+                obstacle=self.obstacle(kind) or (None if kind in offered else "a guard does not let it through now"),
             )
             for kind in order
         ]

@@ -29,15 +29,15 @@ O = TypeVar("O")  # noqa: E741  # output
 class Scene(Protocol):
     """What one command shows of its run."""
 
-    def waiting(self, snapshot: Snapshot[Any], offered: Sequence[Option]) -> Sequence[str]:
+    def waiting(self, snapshot: Snapshot[Any], offered: Sequence[Option], /) -> Sequence[str]:
         """Return what a person should know who is to answer."""
         ...
 
-    def ways_on(self, keep: Keep, offered: Sequence[Option]) -> Sequence[str]:
+    def ways_on(self, keep: Keep, offered: Sequence[Option], /) -> Sequence[str]:
         """Return the commands that go on with a saved case."""
         ...
 
-    def end(self, state: str, output: Any) -> str:  # noqa: ANN401  # the machine's own type
+    def end(self, output: Any, /) -> str:  # noqa: ANN401  # the machine's own type
         """Return what is shown of how it ended."""
         ...
 
@@ -109,7 +109,7 @@ class Desk(Generic[C, I, O]):
                         return
                     event = None if isinstance(wish, str) else wish
                 case il.Done(output=output):
-                    self.screen.ended(self.board.state, self.scene.end(self.board.state, output))
+                    self.screen.ended(self.board.state, self.scene.end(output))
                     self.screen.path(self.board.path)
                     if (after := self.scene.after()) is not None:
                         self.screen.hint(*after)
@@ -169,13 +169,7 @@ class Desk(Generic[C, I, O]):
         self.screen.waits(self.board.state, self.scene.waiting(waiting, offered))
         if self.answers:
             try:
-                event = self.answers.take(self.board.state, offered)
-                if not waiting.can(event):
-                    raise CommandError(
-                        f"{menu.type_of(event)} with {said_in(event) or 'no fields'} is not legal in state "
-                        f"{self.board.state!r} now"
-                    )
-                return event
+                return self._given(waiting, offered)
             except CommandError:
                 if self.keep.resume is None:
                     self._save(waiting, offered)
@@ -189,6 +183,13 @@ class Desk(Generic[C, I, O]):
                 return wish
         self._save(waiting, offered)
         return "save"
+
+    def _given(self, waiting: Snapshot[C], offered: Sequence[Option]) -> Given:
+        event, state = self.answers.take(self.board.state, offered), self.board.state
+        if waiting.can(event):
+            return event
+        said = said_in(event) or "no fields"
+        raise CommandError(f"{menu.type_of(event)} with {said} is not legal in state {state!r} now")
 
     def _sleep(self, due: float) -> None:
         left = due - time()

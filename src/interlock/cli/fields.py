@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -85,10 +86,8 @@ def _read(typed: str, field: FieldInfo, adapter: TypeAdapter[Any]) -> tuple[obje
     """Return what was typed, as JSON, and why it does not fit: as the JSON that it looks like, or as a text."""
     readings: list[object] = [typed]
     if not is_text(field):
-        try:
+        with suppress(ValueError):
             readings.insert(0, from_json(typed))
-        except ValueError:
-            pass
     wrong = ""
     for value in readings:
         try:

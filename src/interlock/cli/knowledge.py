@@ -8,10 +8,9 @@ whatever it likes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import interlock as il
-from interlock.agent.contract import DecideExecutor, ExecutorInfo
 from interlock.agent.descriptors import EventDescriptor
 from interlock.cli.demos.twenty_questions import Answered, Game
 
@@ -130,8 +129,3 @@ def with_knowledge(game: Game, request: il.DecisionRequest) -> il.DecisionReques
 def _held_to(event: EventDescriptor, name: str, values: Sequence[str]) -> EventDescriptor:
     schema = {**event.input_schema, "properties": {name: {"type": "string", "enum": list(values)}}}
     return replace(event, input_schema=schema)
-
-
-def small_model(game: Game, decide: DecideExecutor, request: il.DecisionRequest, info: ExecutorInfo) -> object:
-    """Have the small model take its turn."""
-    return decide(with_knowledge(game, request), info)

@@ -28,7 +28,7 @@ class Option:
     """One thing to say; ``fixed`` are the fields that come with it."""
 
     label: str
-    type: str
+    event_type: str
     kind: type[il.Event] | None
     about: str = ""
     fixed: Mapping[str, object] | None = None
@@ -43,7 +43,7 @@ class Option:
     def event(self, fields: Mapping[str, object]) -> Given:
         """Return the event with these fields; they must fit."""
         given = {**(self.fixed or {}), **fields}
-        return {"type": self.type, **given} if self.kind is None else self.kind(**given)
+        return {"type": self.event_type, **given} if self.kind is None else self.kind(**given)
 
 
 def options(machine: AnyMachine, snapshot: Snapshot[Any]) -> tuple[Option, ...]:
@@ -60,7 +60,7 @@ def options(machine: AnyMachine, snapshot: Snapshot[Any]) -> tuple[Option, ...]:
             if (kind is None or not kind.model_fields) and not snapshot.can({"type": name} if kind is None else kind()):
                 continue
             about = "" if kind is None else first_line(kind.__doc__)
-            found.setdefault(name, Option(label=name, type=name, kind=kind, about=about))
+            found.setdefault(name, Option(label=name, event_type=name, kind=kind, about=about))
     order = sorted(found.values(), key=lambda option: option.kind is None or option.kind.actor != "human")
     return _spread(order[0]) if len(order) == 1 else tuple(order)
 
@@ -120,15 +120,14 @@ def _said(screen: Screen, typed: str, offered: Sequence[Option], keys: Mapping[s
 
 
 def _spread(option: Option) -> tuple[Option, ...]:
-    fields = {} if option.kind is None else option.kind.model_fields
-    if len(fields) != 1:
+    if option.kind is None or len(option.kind.model_fields) != 1:
         return (option,)
-    ((name, field),) = fields.items()
+    ((name, field),) = option.kind.model_fields.items()
     values = choices(field)
     return tuple(
         Option(
             label=value,
-            type=option.type,
+            event_type=option.event_type,
             kind=option.kind,
             about=option.about,
             fixed={name: value == "yes" if field.annotation is bool else value},

@@ -21,7 +21,7 @@ from interlock.cli.screen import Screen
 from interlock.cli.stops import UsageError
 from interlock.errors import BindError, MissingExtraError, WeightsError
 
-__all__ = ["FindMind", "Mind", "Writer", "endpoint", "local", "person", "script"]
+__all__ = ["FindMind", "Mind", "awaited", "endpoint", "local", "person", "script", "writer"]
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ FindMind: TypeAlias = Callable[[], Mind]
 # -- models in this process ------------------------------------------------------------------------------------------
 
 
-class Writer:
+class _Writer:
     """The model that writes, loaded (and on the first use of all fetched) when something is to be written."""
 
     def __init__(self) -> None:
@@ -60,12 +60,12 @@ class Writer:
         """Have an event chosen and its fields written."""
         decide = (await self._ready()).decide
         assert decide is not None  # noqa: S101  # it is what they are for
-        return await _awaited(decide(request, info))
+        return await awaited(decide(request, info))
 
     async def _generate(self, request: il.TextRequest, info: ExecutorInfo) -> il.TextResult:
         generate = (await self._ready()).generate_text
         assert generate is not None  # noqa: S101  # the same
-        return await _awaited(generate(request, info))
+        return await awaited(generate(request, info))
 
     async def _stream(self, request: il.TextRequest, info: ExecutorInfo) -> AsyncIterator[str | il.TextResult]:
         stream = (await self._ready()).stream_text
@@ -87,6 +87,19 @@ class Writer:
         return self._made
 
 
+def writer() -> Mind:
+    """Return the model in this process that writes; it is loaded when it is first asked.
+
+    Raises :class:`MissingExtraError` where it cannot run.
+    """
+    from interlock.adapters.llama import require_package
+    from interlock.adapters.weights import SMOLLM2
+
+    require_package()
+    name = f"{SMOLLM2.name}, on this computer"
+    return Mind(executors=_Writer().executors, decides=name, writes=name)
+
+
 def local(board: Board, *, examples: Mapping[str, Sequence[str]] | None = None) -> Mind:
     """Return the models in this process: one chooses by meaning, another fills fields and writes.
 
@@ -96,17 +109,16 @@ def local(board: Board, *, examples: Mapping[str, Sequence[str]] | None = None) 
     from interlock.adapters.local import local_executors
     from interlock.adapters.weights import SMOLLM2
 
-    writer = Writer()
+    writing = _Writer().executors
+    name = f"{SMOLLM2.name}, on this computer"
     if not _decides(board):
-        return Mind(executors=writer.executors, decides=MODEL, writes=f"{SMOLLM2.name}, on this computer")
-    executors = local_executors(examples=examples, writer=writer.executors)
+        return Mind(executors=writing, writes=name)
+    executors = local_executors(examples=examples, writer=writing)
     if examples:
         # What is compared with is read once and kept; then what a decision takes is what it takes from now on.
-        about = [" ".join((kind.__doc__ or "").split()) for kind in _events(board) if kind.type in examples]
+        about = [" ".join((kind.__doc__ or "").split()) for kind in _events(board) if kind.actor is None]
         load()("", [*about, *(said for all_said in examples.values() for said in all_said)])
-    return Mind(
-        executors=executors, decides=f"{MODEL}, on this computer", writes=f"{SMOLLM2.name}, on this computer"
-    )
+    return Mind(executors=executors, decides=f"{MODEL}, on this computer", writes=name)
 
 
 def _events(board: Board) -> list[type[il.Event]]:
@@ -279,5 +291,6 @@ def _interruptible() -> Generator[None]:
         signal(SIGINT, before)
 
 
-async def _awaited(answer: T | Awaitable[T]) -> T:
+async def awaited(answer: T | Awaitable[T]) -> T:
+    """Return an answer, now or when it has come."""
     return await answer if isawaitable(answer) else answer

@@ -128,7 +128,7 @@ class _Events:
         """Return the next event; the machine says whether it is legal."""
         event = self._events.popleft()
         kind = type_of(event)
-        known = [option.type for option in offered]
+        known = [option.event_type for option in offered]
         if kind not in known:
             raise CommandError(f"--event {kind}: not legal in state {state!r} now. {did_you_mean(kind, known)}")
         return event
@@ -160,7 +160,7 @@ class _Scene:
         said = [f"{option.label}: {option.about}" for option in offered if option.about]
         said = list(dict.fromkeys(said)) if len(offered) > 1 and not offered[0].fixed else []
         if offered and offered[0].fixed:
-            said = [f"{offered[0].type}: {offered[0].about}"]
+            said = [f"{offered[0].event_type}: {offered[0].about}"]
         if not offered:
             said = ["Nothing that can be sent from here."]
         return [*facts, *([""] if facts and said else []), *said]
@@ -172,7 +172,7 @@ class _Scene:
             resume += f" --base-url {shlex.quote(self.options.base_url)}"
         return [f"{resume} --event {shlex.quote(_example(option))}" for option in offered] or [resume]
 
-    def end(self, _state: str, output: Any) -> str:  # noqa: ANN401  # the machine's own type
+    def end(self, output: Any) -> str:  # noqa: ANN401  # the machine's own type
         """Return the output as JSON."""
         if isinstance(output, str):
             return output
@@ -184,6 +184,6 @@ class _Scene:
 
 def _example(option: Option) -> str:
     if option.kind is None or (not option.kind.model_fields and not option.fixed):
-        return to_json({"type": option.type}).decode()
+        return to_json({"type": option.event_type}).decode()
     fields = cast("dict[str, object]", sample(option.kind.model_json_schema()))
-    return to_json({"type": option.type, **fields, **(option.fixed or {})}).decode()
+    return to_json({"type": option.event_type, **fields, **(option.fixed or {})}).decode()

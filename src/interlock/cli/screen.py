@@ -60,6 +60,8 @@ class Screen:
         """How far the line of a text has come that is being written."""
         self._word = ""
         """The word of it that may not be whole."""
+        self._gap = ""
+        """The space before it."""
 
     @property
     def interactive(self) -> bool:
@@ -154,18 +156,21 @@ class Screen:
         self._show(word)
         if self._column:
             self._put("\n")
-            self._column = 0
+            self._column, self._gap = 0, ""
 
     def _show(self, word: str) -> None:
-        if not word or (word == " " and not self._column):
-            return
-        if word == "\n" or self._column + len(word) > self._width - 1:
+        if word == "\n":
             self._put("\n")
-            self._column = 0
-        if not word.isspace() or word == " ":
-            indent = "" if self._column else " " * _INDENT
-            self._put(indent + word if word.strip() or self._column else "")
-            self._column += len(indent + word) if word.strip() or self._column else 0
+            self._column, self._gap = 0, ""
+        elif word.isspace():
+            self._gap = " " if self._column else ""
+        elif word:
+            if self._column + len(self._gap + word) > self._width - 1:
+                self._put("\n")
+                self._column = 0
+            shown = (self._gap if self._column else " " * _INDENT) + word
+            self._put(shown)
+            self._column, self._gap = self._column + len(shown), ""
 
     def _put(self, text: str) -> None:
         self.console.print(Text(text, style="magenta"), end="", soft_wrap=True)

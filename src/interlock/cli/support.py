@@ -123,7 +123,7 @@ class _Scene:
         ways = replies.ways_on(resume, offered)
         return [way.replace('--answer rephrase "..."', '"I want to speak to a person"') for way in ways]
 
-    def end(self, _state: str, output: Outcome) -> str:
+    def end(self, output: Outcome) -> str:
         """Return what was done and what was sent."""
         if output.action in (None, "TalkToPerson"):
             return output.message

@@ -34,6 +34,13 @@ class InterlockError(Exception):
             self.code = code
 
 
+def _said(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001  # a broken text must not hide what is being reported
+        return f"({type(error).__name__}, whose text cannot be made)"
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorInfo:
     """A failure as data: what an ``on_error`` handler sees, and what is saved.
@@ -54,7 +61,7 @@ class ErrorInfo:
         return cls(
             code=error.code if isinstance(error, InterlockError) else "raised",
             type=type(error).__name__,
-            message=str(error),
+            message=_said(error),
             data=data,
             cause=cls.of(cause, depth=depth - 1) if cause is not None and depth > 0 else None,
         )

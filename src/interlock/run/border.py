@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias, cast
 
-from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic_core import to_jsonable_python
 
 from interlock.agent.reading import classes_of, parse_event
-from interlock.errors import ErrorInfo, InputError, InterlockError, NotJsonError, TextError
+from interlock.agent.reasons import reason_of, short
+from interlock.errors import ErrorInfo, InputError, TextError
 from interlock.statechart import Event, InternalEvent, Machine
 from interlock.statechart.events import as_event, event_to_json
 from interlock.statechart.frozen import freeze
@@ -28,13 +29,18 @@ def read_event(machine: AnyMachine, given: object) -> Any:  # noqa: ANN401  # of
     """
     if classes_of(machine):
         return parse_event(machine, given)
-    event = as_event(given)
+    try:
+        event = as_event(given)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"{short(given)} is no event: {reason_of(error)}", code="invalid-event") from error
     if isinstance(event, InternalEvent):
         raise InputError(f"event type {event.type!r} is the engine's own; it cannot be sent", code="reserved-event")
     try:
         return Event(freeze(dict(event_to_json(event)), f"event {event.type!r}"))
-    except (NotJsonError, PydanticSerializationError) as error:
-        raise InputError(f"event {event.type!r} cannot be written as JSON: {error}", code="invalid-event") from error
+    except Exception as error:
+        raise InputError(f"event {event.type!r} cannot be written as JSON: {reason_of(error)}", code="invalid-event") from error
 
 
 def output_json(value: object) -> object:
@@ -59,5 +65,5 @@ def _text(value: str) -> str:
 def _json(data: object) -> object:
     try:
         return cast("object", freeze(data))
-    except InterlockError as error:
-        return f"(left out: {_text(error.message)})"
+    except Exception as error:  # noqa: BLE001  # an error must come through whatever it holds
+        return f"(left out: {reason_of(error)})"

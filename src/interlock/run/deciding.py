@@ -14,7 +14,7 @@ from interlock.agent.contract import Choice, DecideExecutor, ExecutorInfo
 from interlock.agent.decisions import checked_choice, decision_request, delivery, judge, moved_on, renewed_request
 from interlock.agent.events import Event
 from interlock.agent.requests import DecisionAttempt, DecisionRequest
-from interlock.errors import DecisionExhaustedError, InterlockError, StepError
+from interlock.errors import DecisionExhaustedError, StepError
 from interlock.run.border import AnyMachine
 from interlock.run.exits import HOST_MISTAKES
 from interlock.run.functions import call
@@ -86,7 +86,7 @@ async def _ask(work: Work, before: DecisionRequest | None, watched: Watched | No
         return renewed_request(work.machine, work.owed, before)
     except StepError as error:
         await work.crash(error)
-    except (InterlockError, KeyError, ValueError) as error:  # nothing legal, or records that somebody else has written
+    except Exception as error:  # noqa: BLE001  # nothing legal, or records that somebody else has written
         await work.fail(error, told=None if watched is None else watched.failed)
     return None
 

@@ -10,6 +10,7 @@ from interlock.agent.decisions import checked_choice, judge_choice
 from interlock.agent.events import Event, EventClass
 from interlock.agent.requests import DecisionRequest
 from interlock.errors import DecisionExhaustedError, InputError
+from interlock.run.arguments import check_executor
 from interlock.run.functions import Threads, call
 
 __all__ = ["resolve_decision"]
@@ -34,8 +35,9 @@ async def resolve_decision(
         events: the classes of the offered events, for a request that has come as JSON and knows only their names.
         run_id: handed to the executor.
 
-    Raises :class:`DecisionExhaustedError` when all tries are used up.
+    Raises :class:`DecisionExhaustedError` when all tries are used up, :class:`BindError` for what is no executor.
     """
+    check_executor(decide, "resolve_decision(decide=...)")
     classes = {**request.event_classes(), **{event.type: event for event in events}}
     unknown = [event.type for event in request.events if event.type not in classes]
     if unknown:

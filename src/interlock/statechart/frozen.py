@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 K = TypeVar("K")
 V = TypeVar("V")
 
-MAX_DEPTH = 128
+MAX_DEPTH = 64
 """How deep lists and mappings may be nested in what is saved: parsers elsewhere have their limits."""
 
 _SCALARS = frozenset((str, int, bool, type(None)))
@@ -145,7 +145,7 @@ def _freeze_deep(value: Any, path: str, *, models: bool) -> Any:
             raise _refusal(item, where)
         open_ids.add(key)
         if len(open_ids) > MAX_DEPTH:
-            raise NotJsonError(f"is nested more than {MAX_DEPTH} deep", path=f"{where[:40]}...")
+            raise NotJsonError(f"is nested deeper than {MAX_DEPTH} levels", path=f"{where[:40]}...")
         stack.append((cast("Any", item), where, True))
         stack.extend((v, p, False) for v, p in children if type(v) not in _SCALARS and type(v) is not float)
     return done[id(value)]

@@ -63,7 +63,11 @@ report.child(
 report.child(plain, on_done=lambda context, text: report.stay(result=text.upper()))
 report.child(plain, meta={"label": "x"})
 # An untyped machine takes and gives anything.
-raw = sc.machine("raw", initial="a", states={"a": sc.final()})
+def kept(given: dict[str, int]) -> dict[str, int]:
+    return given
+
+
+raw = sc.machine("raw", initial="a", context=kept, states={"a": sc.final()})
 report.child(raw, input={"x": 1}, on_done=lambda context, output: report.stay(result=str(output)))
 
 # Several at once, at any depth.
