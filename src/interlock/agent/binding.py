@@ -107,7 +107,9 @@ class Bound(Generic[P, C, I, O]):
         try:
             return freeze(given, models=True)
         except Exception as error:  # noqa: BLE001  # validators and serializers are other people's code
-            raise DefinitionError(f"{place} cannot be written as JSON: {reason_of(error)}", code="invalid-type") from None
+            raise DefinitionError(
+                f"{place} cannot be written as JSON: {reason_of(error)}", code="invalid-type"
+            ) from None
 
     def _state_fields(self, word: str, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the keywords of a state, or of work, as the engine takes them: what may happen as candidates."""

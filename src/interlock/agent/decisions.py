@@ -197,7 +197,9 @@ def _no_choice(choice: Choice, problem: str, offered: Mapping[str, EventClass]) 
 
 
 def _attempt(failure: Failure, reason: str, event: JsonObject | None, choice: Choice) -> DecisionAttempt:
-    return DecisionAttempt(failure=failure, reason=_writable(reason) or "", event=event, model_reason=_writable(choice.reason))
+    return DecisionAttempt(
+        failure=failure, reason=_writable(reason) or "", event=event, model_reason=_writable(choice.reason)
+    )
 
 
 def _writable(text: object) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from time import time
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeVar
 
 import anyio
 
@@ -199,7 +199,7 @@ class Desk(Generic[C, I, O]):
 
     def _save(self, waiting: Snapshot[C], offered: Sequence[Option]) -> None:
         """Save the case and say how to go on with it."""
-        snapshot = cast("dict[str, Any]", dict(waiting.dump()))
+        snapshot = dict(waiting.dump())
         case = saves.SavedCase(
             interlock=self.keep.command, model=self.player.model, path=tuple(self.board.path), snapshot=snapshot
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from inspect import isawaitable
@@ -21,7 +21,7 @@ from interlock.cli.screen import Screen
 from interlock.cli.stops import UsageError
 from interlock.errors import BindError, MissingExtraError, WeightsError
 
-__all__ = ["FindMind", "Mind", "awaited", "endpoint", "local", "person", "script", "writer"]
+__all__ = ["FindMind", "Mind", "endpoint", "local", "person", "script", "writer"]
 
 T = TypeVar("T")
 
@@ -60,12 +60,14 @@ class _Writer:
         """Have an event chosen and its fields written."""
         decide = (await self._ready()).decide
         assert decide is not None  # noqa: S101  # it is what they are for
-        return await awaited(decide(request, info))
+        answer = decide(request, info)
+        return await answer if isawaitable(answer) else answer
 
     async def _generate(self, request: il.TextRequest, info: ExecutorInfo) -> il.TextResult:
         generate = (await self._ready()).generate_text
         assert generate is not None  # noqa: S101  # the same
-        return await awaited(generate(request, info))
+        answer = generate(request, info)
+        return await answer if isawaitable(answer) else answer
 
     async def _stream(self, request: il.TextRequest, info: ExecutorInfo) -> AsyncIterator[str | il.TextResult]:
         stream = (await self._ready()).stream_text
@@ -289,8 +291,3 @@ def _interruptible() -> Generator[None]:
         yield
     finally:
         signal(SIGINT, before)
-
-
-async def awaited(answer: T | Awaitable[T]) -> T:
-    """Return an answer, now or when it has come."""
-    return await answer if isawaitable(answer) else answer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from inspect import isawaitable
 from pathlib import Path
 
 import interlock as il
@@ -14,7 +15,7 @@ from interlock.cli.board import Board
 from interlock.cli.demos.twenty_questions import Game, Start, Verdict, last_turn, machine
 from interlock.cli.knowledge import script_turn, with_knowledge
 from interlock.cli.menu import Option
-from interlock.cli.minds import Mind, awaited, person, script, writer
+from interlock.cli.minds import Mind, person, script, writer
 from interlock.cli.options import Keep, Model
 from interlock.cli.players import Player
 from interlock.cli.screen import Screen
@@ -92,7 +93,8 @@ def _local(board: Board) -> Mind:
     assert write is not None  # noqa: S101  # it is what it is for
 
     async def decide(request: il.DecisionRequest, info: ExecutorInfo) -> il.Choice:
-        choice = await awaited(write(with_knowledge(_game(board), request), info))
+        answer = write(with_knowledge(_game(board), request), info)
+        choice = await answer if isawaitable(answer) else answer
         return replace(choice, reason="of what makes a difference now")
 
     return replace(found, executors=replace(found.executors, decide=decide), decides=found.writes)

@@ -135,8 +135,8 @@ class _Events:
 
 
 def _read(machine: AnyMachine, event: object) -> Given:
-    if not classes_of(machine) and isinstance(event, str | Mapping):  # a machine without declared events takes any
-        given = {"type": event} if isinstance(event, str) else cast("Mapping[str, object]", event)
+    if not classes_of(machine):  # a machine without declared events takes any
+        given = cast("Mapping[str, object]", event) if isinstance(event, Mapping) else {"type": event}
         if isinstance(given.get("type"), str):
             return given
     try:

@@ -18,7 +18,7 @@ def sample(schema: Mapping[str, object], *, words: str = "...") -> object:
 def _sample(schema: object, root: Mapping[str, object], words: str, depth: int) -> object:
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
         return None
-    given = _resolved(cast("Mapping[str, object]", schema), root)
+    given = _resolved(schema, root)
     for name in ("const", "default"):
         if name in given:
             return given[name]

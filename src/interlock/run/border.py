@@ -40,7 +40,9 @@ def read_event(machine: AnyMachine, given: object) -> Any:  # noqa: ANN401  # of
     try:
         return Event(freeze(dict(event_to_json(event)), f"event {event.type!r}"))
     except Exception as error:
-        raise InputError(f"event {event.type!r} cannot be written as JSON: {reason_of(error)}", code="invalid-event") from error
+        raise InputError(
+            f"event {event.type!r} cannot be written as JSON: {reason_of(error)}", code="invalid-event"
+        ) from error
 
 
 def output_json(value: object) -> object:
