@@ -3,6 +3,7 @@
     python bench/engine.py                  a table
     python bench/engine.py --json           one JSON object
     python bench/engine.py --json --peers   the same, with the peers under "peers"
+    python bench/engine.py --markdown       the table as it stands in docs/statecharts.md
 
 What is measured and how stands in README.md beside this file.
 """
@@ -30,13 +31,17 @@ def main() -> None:
         for peer in environments.all_peers():
             peers[peer.name] = environments.measured(peer, options.cache, quick=options.quick)
     figures |= {"peers": peers, "about": about(effort)}
-    print(json.dumps(figures) if options.json else table.table(figures))
+    if options.json:
+        print(json.dumps(figures))
+    else:
+        print(table.markdown(figures) if options.markdown else table.table(figures))
 
 
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description="Measures the statechart engine, and its peers if asked.")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    parser.add_argument("--markdown", action="store_true", help="print the table in the form of the documentation")
     parser.add_argument("--peers", action="store_true", help="measure the peers too; installs each on first use")
     parser.add_argument("--quick", action="store_true", help="only see that everything runs; the figures mean little")
     parser.add_argument(

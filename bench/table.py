@@ -37,6 +37,19 @@ def table(figures: Mapping[str, Any]) -> str:
     return "\n".join([*lines, "", *failed, figures["about"]["method"]])
 
 
+def markdown(figures: Mapping[str, Any]) -> str:
+    """The same as a table for a page: our figure, and every peer's."""
+    peers: Mapping[str, Mapping[str, Any]] = figures["peers"]
+    head = ["", "interlock", *peers]
+    rows = [
+        [f"`{key}`", f"**{_number(figures[key])}**", *(_number(peer.get(key)) or "-" for peer in peers.values())]
+        for key in KEYS
+    ]
+    lines = [f"| {' | '.join(row)} |" for row in [head, ["---"] + ["--:"] * (len(head) - 1), *rows]]
+    about = figures["about"]
+    return "\n".join([*lines, "", f"{about['method']} {about.get('machine', '')}".strip()])
+
+
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
     key, *cells = row
     aligned = (f"{cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True))

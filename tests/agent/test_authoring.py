@@ -294,7 +294,7 @@ def test_the_sources_hold_what_states_bring_along():
         initial="a",
         sources={"mine": print},
         states={
-            "a": counted.state(invoke=[counted.call(fetch), counted.decide()]),
+            "a": counted.state(invoke=[counted.call(fetch), counted.decide()], on=[counted.on(Add, "b")]),
             "b": counted.state(invoke=counted.call(fetch)),
         },
     )

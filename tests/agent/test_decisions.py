@@ -136,8 +136,9 @@ def test_nothing_to_pick_is_said_before_any_model_is_asked():
 
 
 def test_a_state_with_patterns_only_has_nothing_to_pick():
+    inner = {"x": support.state(on=[support.on("*", "y")]), "y": support.state(on=[support.on(Refuse, "x")])}
     machine = support.machine(
-        "patterns", initial="a", states={"a": support.state(invoke=support.decide(), on=[support.on("*", "a")])}
+        "patterns", initial="a", states={"a": support.state(initial="x", states=inner, invoke=support.decide())}
     )
     with pytest.raises(NoLegalEventsError, match=r"the active states handle: \*"):
         asked(machine)

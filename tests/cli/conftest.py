@@ -1,9 +1,12 @@
 """How the commands are called: in this process, in another one, and at a terminal."""
 
 import os
+import select
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -29,14 +32,36 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def demo(here: Path):
-    """Call the demo in this process, without a terminal."""
+def call(here: Path):
+    """Call the command line in this process, without a terminal."""
 
     def call(*arguments: str) -> Called:
-        done = CliRunner().invoke(app, ["demo", "support", *arguments], catch_exceptions=False)
+        done = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
         return Called(done.exit_code, done.stdout, done.stderr)
 
     return call
+
+
+@pytest.fixture
+def demo(call):
+    return partial(call, "demo", "support")
+
+
+@pytest.fixture
+def game(call):
+    return partial(call, "demo", "twenty-questions")
+
+
+@pytest.fixture
+def run(call):
+    return partial(call, "run")
+
+
+@pytest.fixture
+def no_weights(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There are no weights, and no network to fetch them."""
+    monkeypatch.setenv("INTERLOCK_MODELS", str(here / "models"))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
 
 
 @pytest.fixture
@@ -56,3 +81,55 @@ def process(here: Path):
         return Called(done.returncode, done.stdout, done.stderr)
 
     return call
+
+
+ENOUGH = 30.0
+"""Seconds after which a conversation that does not end has failed."""
+
+
+PROGRAM = """
+import fcntl, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # it is this process that Ctrl-C means
+from interlock.cli import main
+main()
+"""
+
+
+@pytest.fixture
+def talk(here):
+    """Run the command line at a terminal and type each answer when its question is there."""
+
+    pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")
+
+    def talk(*arguments: str, answers: list[tuple[str, str]], **env: str) -> tuple[int, str]:
+        ours, theirs = pty.openpty()
+        started = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, *arguments],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env={**os.environ, "TERM": "xterm-256color", **env},
+            start_new_session=True,
+        )
+        os.close(theirs)
+        shown, read_up_to, left = b"", 0, list(answers)
+        until = time.monotonic() + ENOUGH
+        while time.monotonic() < until:
+            if not select.select([ours], [], [], 0.1)[0]:
+                continue
+            try:
+                more = os.read(ours, 65_536)
+            except OSError:  # the other end is closed
+                break
+            if not more:
+                break
+            shown += more
+            if left and left[0][0].encode() in shown[read_up_to:]:
+                read_up_to = len(shown)
+                os.write(ours, left.pop(0)[1].encode())
+        os.close(ours)
+        status = started.wait(ENOUGH)
+        assert not left, f"never asked: {left}\n{shown.decode()}"
+        return status, shown.decode().replace("\r\n", "\n")
+
+    return talk

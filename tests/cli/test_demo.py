@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from interlock.cli.demos.support import MODEL_EVENTS, Case, Order, machine, obstacle
-from interlock.cli.saves import DEFAULT_FILE
+from interlock.cli.demos.support import MODEL_EVENTS, Case, Order, flaw, machine, obstacle
+from interlock.cli.support import DEFAULT_FILE
 
 needs_model = pytest.mark.skipif(
     (sys.platform, platform.machine()) != ("linux", "x86_64"), reason="the wheels are for x86-64 Linux"
@@ -21,7 +21,7 @@ def row(out: str, event: str) -> str:
 
 
 @needs_model
-def test_from_a_sentence_to_a_saved_case_to_what_was_approved_in_another_process(process):
+def test_from_a_sentence_to_a_saved_case_to_a_reply_in_three_processes(process, no_weights):
     first = process("demo", "support", "I was charged twice for my order")
     assert (first.status, first.err) == (0, "")
     assert "triage: 5 of 6 moves are legal" in first.out
@@ -35,9 +35,26 @@ def test_from_a_sentence_to_a_saved_case_to_what_was_approved_in_another_process
         f"demo support --resume {DEFAULT_FILE} --answer {answer}" for answer in ("approve", "change", "reject")
     ]
     second = process(*commands[0].split())
-    assert (second.status, second.err) == (0, "")
+    assert second.status == 0
     assert "49.90 goes back to the card" in second.out
-    assert "triage ─RefundDuplicate─→ review ─Approve─→ acting → resolved" in second.out
+    assert "triage ─RefundDuplicate─→ review ─Approve─→ acting → drafting → replying" in second.out
+
+    # Without weights and without a network there is no draft of the model, and the case goes on.
+    assert "weights-unavailable" in second.out
+    assert "The shop's standard reply" in second.out
+    commands = re.findall(r"^ +interlock (demo support --resume .*)$", second.out, re.MULTILINE)
+    third = process(*commands[0].split())
+    assert (third.status, third.err) == (0, "")
+    assert "Sent to the customer: Thank you for writing to us. We have refunded 49.90 to your card." in third.out
+    assert "─Accept─→ resolved" in third.out
+
+
+@needs_model
+def test_nothing_is_fetched_before_somebody_has_approved(demo, no_weights, here):
+    called = demo("I was charged twice for my order")
+    assert called.status == 0
+    assert "etching" not in called.out + called.err
+    assert not (here / "models").exists()
 
 
 @needs_model
@@ -84,10 +101,45 @@ def test_a_pretended_answer_is_judged_like_any_other(demo):
 
 
 def test_the_whole_case_in_one_call(demo):
-    called = demo("my card was charged twice", "--model", "scripted", "--answer", "approve")
-    assert called.status == 0
-    assert "triage ─RefundDuplicate─→ review ─Approve─→ acting → resolved" in called.out
+    called = demo("charged twice", "--model", "scripted", "--answer", "approve", "--answer", "accept")
+    assert (called.status, called.err) == (0, "")
+    assert "triage ─RefundDuplicate─→ review ─Approve─→ acting → drafting → replying ─Accept─→ resolved" in " ".join(
+        called.out.split()
+    )
+    assert "writing reply, by the script" in called.out
+    assert "Sent to the customer: Thank you for telling us. We have refunded 49.90 to your card." in called.out
     assert not DEFAULT_FILE.exists()
+
+
+@pytest.mark.parametrize(
+    ("answer", "sent"),
+    [
+        (["accept"], "Sent to the customer: Thank you for telling us."),
+        (["edit", "The money is on its way."], "Sent to the customer: The money is on its way."),
+        (["reject"], "No reply was sent."),
+    ],
+)
+def test_the_draft_is_a_proposal_too(demo, here, answer, sent):
+    demo("charged twice", "--model", "scripted", "--answer", "approve", "--save", "case.json")
+    resumed = demo("--resume", "case.json")
+    assert "The model's draft of the reply:" in resumed.out
+    assert '--resume case.json --answer edit "..."' in resumed.out
+    called = demo("--resume", "case.json", "--answer", *answer)
+    assert (called.status, called.err) == (0, "")
+    assert sent in called.out
+
+
+@pytest.mark.parametrize(
+    ("draft", "wrong"),
+    [
+        ("We have refunded 49.90 to your card.", None),
+        ("Your money is on its way.", "it leaves out 49.90"),
+        ("We have refunded 49.90 of 125.00 to your card.", "nobody has said 125.00"),
+    ],
+)
+def test_a_draft_that_gets_the_facts_wrong_is_not_used(draft, wrong):
+    case = Case(text="I was charged twice", proposal="RefundDuplicate")
+    assert flaw(case, draft) == wrong
 
 
 @pytest.mark.parametrize(

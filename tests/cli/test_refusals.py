@@ -84,8 +84,14 @@ def test_an_answer_that_nobody_knows(demo, saved):
 
 def test_an_answer_that_does_not_fit(demo, saved):
     assert "TEXT goes with" in refused(demo("--resume", "case.json", "other words"), 2)
+    assert "takes no text" in refused(demo("--resume", "case.json", "words", "--answer", "approve"), 2)
     demo("hello", "--model", "scripted", "--save", "asking.json")
-    assert "other words" in refused(demo("--resume", "asking.json", "--answer", "approve"), 2)
+    assert "waits for: rephrase, reject" in refused(demo("--resume", "asking.json", "--answer", "approve"), 2)
+    assert "give TEXT" in refused(demo("--resume", "asking.json", "--answer", "rephrase"), 2)
+
+
+def test_a_case_of_another_command(demo, game, saved):
+    assert "is a case of `interlock demo support`" in refused(game("--resume", "case.json"), 1)
 
 
 def test_an_answer_that_does_not_fit_a_new_case_leaves_it_saved(demo, here):

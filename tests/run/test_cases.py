@@ -611,8 +611,9 @@ async def test_g03_a_run_inside_an_executor_never_hangs():
         il.run_agent_sync(machine, executors=il.ScriptedExecutors())
         raise AssertionError
 
-    refused = failed(await il.run_agent(game(on_error=None), executors=il.Executors(decide=waits)))
-    assert refused.error.code == "run-inside-executor"
+    with pytest.raises(il.BindError) as refused:
+        await il.run_agent(game(), executors=il.Executors(decide=waits))
+    assert refused.value.code == "run-inside-executor"
 
 
 async def test_g06_a_blocking_function_does_not_stop_the_loop():

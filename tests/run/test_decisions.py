@@ -139,7 +139,11 @@ async def test_nothing_legal_fails_without_a_model_call():
         states={
             "a": agent.state(
                 invoke=agent.decide(prompt="?", on_error=lambda c, error: agent.goto("b", guess=error.code)),
-                on=[agent.on(Reply, "b")],
+                initial="waiting",
+                states={
+                    "waiting": agent.state(on=[agent.on(Reply, "asking")]),
+                    "asking": agent.state(on=[agent.on(Ask, "waiting")]),
+                },
             ),
             "b": agent.final(output=lambda c: Verdict(guess=c.guess)),
         },

@@ -47,10 +47,9 @@ async def test_inside_a_function_of_a_run_it_is_an_error_at_once(plain: bool):
     async def async_nested() -> None:
         nested()
 
-    result = await il.run_agent(work({"nested": nested if plain else async_nested}))
-    assert isinstance(result, il.Failed)
-    assert result.error.code == "run-inside-executor"
-    assert "await run_agent" in result.error.message
+    with pytest.raises(il.BindError, match="await run_agent") as caught:
+        await il.run_agent(work({"nested": nested if plain else async_nested}))
+    assert caught.value.code == "run-inside-executor"
 
 
 async def test_more_of_them_than_threads_do_not_hang():

@@ -234,7 +234,8 @@ async def test_the_result_first_then_the_events():
 
 
 async def test_a_run_that_fails_ends_its_stream_without_raising():
-    async with il.stream_agent(writer("generate", on_error=False), executors=il.ScriptedExecutors()) as stream:
+    executors = il.ScriptedExecutors(text=[ValueError("no")])
+    async with il.stream_agent(writer("generate", on_error=False), executors=executors) as stream:
         events = [event async for event in stream]
     assert isinstance(events[-1], il.RunEnded)
     assert events[-1].status == "failed"

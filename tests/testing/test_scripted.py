@@ -39,12 +39,11 @@ async def test_an_answer_may_be_awaited():
 
 async def test_a_dry_script_names_the_request():
     scripted = il.ScriptedExecutors(decisions=["Fly"])
-    result = await il.run_agent(game(on_error=None), executors=scripted)
-    assert isinstance(result, il.Failed)
-    assert result.error.code == "script-exhausted"
-    assert isinstance(result.exception, il.ScriptExhaustedError)
-    assert result.exception.request_id == scripted.requests[0].id
-    assert all(part in result.error.message for part in (repr(scripted.requests[0].id), "call 2", "Ask, Guess"))
+    with pytest.raises(il.ScriptExhaustedError) as caught:  # the machine's own on_error does not hear of it
+        await il.run_agent(game(), executors=scripted)
+    assert caught.value.request_id == scripted.requests[0].id
+    assert all(part in str(caught.value) for part in (repr(scripted.requests[0].id), "call 2", "Ask, Guess"))
+    assert caught.value.__context__ is None
 
 
 async def test_what_was_asked_can_be_looked_at():
@@ -100,10 +99,9 @@ async def test_each_turn_takes_one_answer(mode: str):
 
 @MODES
 async def test_a_dry_text_script_names_the_request(mode: str):
-    result = await il.run_agent(writer(mode, on_error=False), executors=il.ScriptedExecutors(decisions=["Fly"]))
-    assert isinstance(result, il.Failed)
-    assert result.error.code == "script-exhausted"
-    assert all(part in result.error.message for part in ("0.writer.writing#", "ScriptedExecutors(text=[...]), a text"))
+    with pytest.raises(il.ScriptExhaustedError) as caught:
+        await il.run_agent(writer(mode), executors=il.ScriptedExecutors(decisions=["Fly"]))
+    assert all(part in str(caught.value) for part in ("0.writer.writing#", "ScriptedExecutors(text=[...]), a text"))
 
 
 @MODES

@@ -16,6 +16,7 @@ from interlock.agent.declared import check_machine, collect_sources
 from interlock.agent.events import Event
 from interlock.agent.fields import DecideFields, Delay, InvokeFields, StateFields, Targets
 from interlock.agent.promises import check_promises
+from interlock.agent.prospects import check_prospects
 from interlock.agent.reacting import Reactions
 from interlock.agent.reading import Unreadable, read_event
 from interlock.agent.reasons import short
@@ -270,6 +271,7 @@ class Agent(Reactions[P, C, I, O], States[P, C, I, O], Asking[P, C, I, O]):
         check_machine(made, self._events)
         check_promises(made)
         check_constants(made, self._events, self._emits, self._models)
+        check_prospects(made, self._events)
         return cast("Machine[C, I, O]", made)
 
     def _decoded(self, output: object) -> Event:

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from interlock.agent.adapting import Adapted, Decode, check_arguments
-from interlock.agent.emitting import check_emitted
+from interlock.agent.emitting import EmitCheck
 from interlock.agent.events import EventClass
 from interlock.agent.reasons import reason_of, short
 from interlock.agent.shapes import check_shape
 from interlock.agent.tools import Tool
 from interlock.agent.transitions import Then, event_transition, is_function, slot
 from interlock.errors import DefinitionError, did_you_mean
-from interlock.statechart import Move, Transition
+from interlock.statechart import Transition
 from interlock.statechart.frozen import freeze
 from interlock.statechart.narrowing import Narrowing
 
@@ -69,14 +69,10 @@ class Bound(Generic[P, C, I, O]):
         if not callable(given) or not is_function(given):
             return given
         check_arguments(given, place, takes)
-        check = None if self._emits is None else self._check_emitted
+        check = None if self._emits is None else EmitCheck(self._emits)
         if self._narrow is None and decode is None and check is None:
             return given
         return Adapted(given, narrow=self._narrow, decode=decode, check=check)
-
-    def _check_emitted(self, move: Move) -> None:
-        if self._emits is not None and move.operations:
-            check_emitted(move.operations, self._emits)
 
     def _transition(
         self,

@@ -16,7 +16,7 @@ from interlock.statechart import Snapshot, Transition, selected
 if TYPE_CHECKING:
     from interlock.statechart.nodes import Node
 
-__all__ = ["Offer", "candidates", "matching", "offer", "refusal"]
+__all__ = ["Offer", "candidates", "for_people", "matching", "offer", "refusal"]
 
 
 @dataclass(frozen=True, slots=True)

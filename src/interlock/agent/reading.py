@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from pydantic_core import to_json
 
@@ -39,18 +39,14 @@ def read_event(classes: Mapping[str, EventClass], given: object) -> Event | Unre
         classes: event classes by type.
         given: an event, or a mapping with ``type`` beside the fields.
     """
-    if isinstance(given, type) and issubclass(given, Event):
-        reason = f"{given.__name__} is the class; send an event of it: {given.__name__}(...)"
-        return Unreadable(known_type=False, reason=reason, event=None)
-    if not isinstance(given, Event | Mapping):
-        reason = f"{short(given)} is no event: an object with 'type' is needed"
-        return Unreadable(known_type=False, reason=reason, event=None)
-    made = isinstance(given, Event) and was_made(given)
+    made = given if isinstance(given, Event) and was_made(given) else None
     try:
-        fields = _fields(given, made=made)
+        fields = _fields(given)
     except Exception as error:  # noqa: BLE001  # serializers and mappings are other people's code
         known = isinstance(given, Event) and given.type in classes
         return Unreadable(known_type=known, reason=f"it cannot be written as JSON: {reason_of(error)}", event=None)
+    if fields is None:
+        return Unreadable(known_type=False, reason=_no_event(given), event=None)
     kind = fields.get("type")
     written, unwritable = _written(fields)
     if not isinstance(kind, str):
@@ -62,7 +58,7 @@ def read_event(classes: Mapping[str, EventClass], given: object) -> Event | Unre
     if written is None:
         return Unreadable(known_type=True, reason=unwritable, event=None)
     # What its own class has made has passed its validators, which need not take their own results once more.
-    own = given if made and type(given) is event_class else None
+    own = made if type(given) is event_class else None
     try:
         # From JSON text: there a strict model takes an array for a tuple and a text for a date.
         event = event_class.model_validate_json(
@@ -76,13 +72,21 @@ def read_event(classes: Mapping[str, EventClass], given: object) -> Event | Unre
     return event if own is None or same else own
 
 
-def _fields(given: Event | Mapping[Any, Any], *, made: bool) -> dict[object, object]:
+def _fields(given: object) -> Mapping[str, object] | None:
+    """Return what is given as a mapping, whoever's code that takes; None where it is nothing of the kind."""
     if isinstance(given, Event):
-        if made:
-            return dict(event_to_json(given))
+        if was_made(given):
+            return dict(cast("JsonObject", event_to_json(given)))
         # Its fields may hold anything: what does not fit is told by its class, not by a warning.
         return {"type": given.type, **given.model_dump(mode="json", warnings="none")}
-    return dict(given)
+    return dict(cast("JsonObject", given)) if isinstance(given, Mapping) else None
+
+
+def _no_event(given: object) -> str:
+    shown = short(given)
+    if isinstance(given, type) and issubclass(given, Event):
+        return f"{given.__name__} is the class; send an event of it: {given.__name__}(...)"
+    return f"{shown} is no event: an object with 'type' is needed"
 
 
 def parse_event(machine: AnyMachine, given: object) -> Event:
@@ -107,7 +111,7 @@ def classes_of(machine: AnyMachine) -> dict[str, EventClass]:
     return {kind: found for kind, found in types.items() if isinstance(found, type) and issubclass(found, Event)}
 
 
-def _written(fields: Mapping[object, object]) -> tuple[JsonObject | None, str]:
+def _written(fields: Mapping[str, object]) -> tuple[JsonObject | None, str]:
     """Return data as strict JSON, or None and the reason why it cannot be written so."""
     try:
         frozen: FrozenDict[str, object] = freeze(dict(fields))

@@ -17,6 +17,7 @@ from interlock.cli.players import Player
 from interlock.cli.screen import Screen
 from interlock.cli.stops import CommandError
 from interlock.cli.words import said_in
+from interlock.errors import InterlockError
 from interlock.statechart import Input, Machine, Snapshot
 
 __all__ = ["Answers", "Desk", "Scene", "load"]
@@ -151,7 +152,7 @@ class Desk(Generic[C, I, O]):
         elif event is not None:
             self.screen.said(str(event.type), said_in(event))
         elif isinstance(what.error, il.ErrorInfo):
-            self.screen.note(f"{what.error.code}: {what.error.message}")
+            self.screen.note(" ".join(f"{what.error.code}: {what.error.message}".split()))
 
     def _emitted(self, event: Any) -> None:  # noqa: ANN401  # of whatever class the machine emits
         self.screen.emitted(str(event.type), said_in(event))
@@ -167,21 +168,26 @@ class Desk(Generic[C, I, O]):
             self._sleep(due)
             return "wait"
         self.screen.waits(self.board.state, self.scene.waiting(waiting, offered))
+        try:
+            wish = self._said(waiting, offered, due)
+        except (CommandError, InterlockError):
+            if self.keep.resume is None:
+                self._save(waiting, offered)
+            raise
+        if wish == "wait" and due is not None:
+            self._sleep(due)
+        elif wish == "save":
+            self._save(waiting, offered)
+            if due is not None:
+                self.screen.note(f"A timer is due in {max(due - time(), 0):.0f} s; it fires when the case goes on.")
+        return wish
+
+    def _said(self, waiting: Snapshot[C], offered: Sequence[Option], due: float | None) -> Wish:
         if self.answers:
-            try:
-                return self._given(waiting, offered)
-            except CommandError:
-                if self.keep.resume is None:
-                    self._save(waiting, offered)
-                raise
+            return self._given(waiting, offered)
         if self.keep.save is None and self.screen.interactive and offered:
             timer = None if due is None else f"{max(due - time(), 0):.0f} s"
-            wish = menu.ask(self.screen, offered, waiting, timer=timer)
-            if wish == "wait" and due is not None:
-                self._sleep(due)
-            if wish != "save":
-                return wish
-        self._save(waiting, offered)
+            return menu.ask(self.screen, offered, waiting, timer=timer)
         return "save"
 
     def _given(self, waiting: Snapshot[C], offered: Sequence[Option]) -> Given:

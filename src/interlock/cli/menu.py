@@ -11,6 +11,7 @@ from interlock.agent.reading import AnyMachine, classes_of
 from interlock.cli.fields import ask_event, choices, is_text
 from interlock.cli.screen import Screen
 from interlock.cli.words import first_line
+from interlock.errors import StepError
 from interlock.statechart import Snapshot
 
 __all__ = ["Given", "Option", "Wish", "ask", "keyed", "options", "type_of"]
@@ -57,7 +58,9 @@ def options(machine: AnyMachine, snapshot: Snapshot[Any]) -> tuple[Option, ...]:
     for accepted in snapshot.accepted_events():
         for name in _matching(accepted, classes):
             kind = classes.get(name)
-            if (kind is None or not kind.model_fields) and not snapshot.can({"type": name} if kind is None else kind()):
+            if (kind is None or not kind.model_fields) and not _may(
+                snapshot, {"type": name} if kind is None else kind()
+            ):
                 continue
             about = "" if kind is None else first_line(kind.__doc__)
             found.setdefault(name, Option(label=name, event_type=name, kind=kind, about=about))
@@ -134,6 +137,13 @@ def _spread(option: Option) -> tuple[Option, ...]:
         )
         for value in values
     ) or (option,)
+
+
+def _may(snapshot: Snapshot[Any], event: Given) -> bool:
+    try:
+        return snapshot.can(event)
+    except StepError:
+        return True  # a guard that raises: whoever says it shall see that, and nobody else
 
 
 def _matching(accepted: str, classes: Mapping[str, object]) -> list[str]:

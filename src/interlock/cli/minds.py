@@ -19,7 +19,7 @@ from interlock.cli.fields import ask_event, ask_json
 from interlock.cli.samples import sample
 from interlock.cli.screen import Screen
 from interlock.cli.stops import UsageError
-from interlock.errors import BindError, MissingExtraError, WeightsError
+from interlock.errors import BindError, MissingExtraError, UncertainChoiceError, WeightsError
 
 __all__ = ["FindMind", "Mind", "endpoint", "local", "person", "script", "writer"]
 
@@ -111,16 +111,28 @@ def local(board: Board, *, examples: Mapping[str, Sequence[str]] | None = None) 
     from interlock.adapters.local import local_executors
     from interlock.adapters.weights import SMOLLM2
 
-    writing = _Writer().executors
+    writing = _Writer()
     name = f"{SMOLLM2.name}, on this computer"
     if not _decides(board):
-        return Mind(executors=writing, writes=name)
-    executors = local_executors(examples=examples, writer=writing)
+        return Mind(executors=writing.executors, writes=name)
+    executors = local_executors(examples=examples, writer=writing.executors)
     if examples:
         # What is compared with is read once and kept; then what a decision takes is what it takes from now on.
         about = [" ".join((kind.__doc__ or "").split()) for kind in _events(board) if kind.actor is None]
         load()("", [*about, *(said for all_said in examples.values() for said in all_said)])
-    return Mind(executors=executors, decides=f"{MODEL}, on this computer", writes=name)
+    choose = executors.decide
+    assert choose is not None  # noqa: S101  # it is what they are for
+
+    async def decide(request: il.DecisionRequest, info: ExecutorInfo) -> il.Choice:
+        try:
+            answer = choose(request, info)
+            return await answer if isawaitable(answer) else answer
+        except UncertainChoiceError:
+            # A machine without a way out, that was written for models that always name something.
+            choice = await writing.decide(request, info)
+            return replace(choice, reason="none is near in meaning, so it is what the model that writes would do")
+
+    return Mind(executors=replace(executors, decide=decide), decides=f"{MODEL}, on this computer", writes=name)
 
 
 def _events(board: Board) -> list[type[il.Event]]:
@@ -151,7 +163,7 @@ def endpoint(model: str | None, base_url: str | None) -> Mind:
     try:
         asked = openai_executors(base_url=base_url)
     except (BindError, MissingExtraError) as error:
-        raise UsageError(error.message) from error
+        raise UsageError(f"--model openai: {error.message}") from error
     decide, generate, stream = asked.decide, asked.generate_text, asked.stream_text
     assert decide is not None  # noqa: S101  # it has all three
     assert generate is not None  # noqa: S101

@@ -135,12 +135,13 @@ class _Events:
 
 
 def _read(machine: AnyMachine, event: object) -> Given:
+    data = event
     if not classes_of(machine):  # a machine without declared events takes any
-        given = cast("Mapping[str, object]", event) if isinstance(event, Mapping) else {"type": event}
+        given = cast("Mapping[str, object]", event if isinstance(event, Mapping) else {"type": event})
         if isinstance(given.get("type"), str):
             return given
     try:
-        return parse_event(machine, event)
+        return parse_event(machine, data)
     except InputError as error:
         raise UsageError(f"--event: {error.message}") from error
 
@@ -157,13 +158,9 @@ class _Scene:
             fields = list(cast("dict[str, object]", known).items())
             facts = [f"{name}: {json_line(value, 300)}" for name, value in fields[:_FACTS]]
             facts += [f"(and {len(fields) - _FACTS} more)"] if len(fields) > _FACTS else []
-        said = [f"{option.label}: {option.about}" for option in offered if option.about]
-        said = list(dict.fromkeys(said)) if len(offered) > 1 and not offered[0].fixed else []
-        if offered and offered[0].fixed:
-            said = [f"{offered[0].event_type}: {offered[0].about}"]
-        if not offered:
-            said = ["Nothing that can be sent from here."]
-        return [*facts, *([""] if facts and said else []), *said]
+        said = [f"{option.event_type}: {option.about}".rstrip(": ") for option in offered]
+        said = list(dict.fromkeys(said)) or ["Nothing that can be sent from here."]
+        return [*facts, *([""] if facts else []), *said]
 
     def ways_on(self, keep: Keep, offered: Sequence[Option]) -> list[str]:
         """Return a command for each event."""

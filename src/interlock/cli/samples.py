@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import TypeAlias, cast
 
 __all__ = ["sample"]
 
+_Schema: TypeAlias = Mapping[str, object]
+
 _DEEPEST = 12
+
+_FORMATS = {
+    "date": "2026-01-31",
+    "date-time": "2026-01-31T12:00:00Z",
+    "time": "12:00:00",
+    "duration": "PT1H",
+    "uuid": "00000000-0000-0000-0000-000000000000",
+    "email": "somebody@example.org",
+    "uri": "https://example.org",
+}
 
 
 def sample(schema: Mapping[str, object], *, words: str = "...") -> object:
@@ -18,7 +30,7 @@ def sample(schema: Mapping[str, object], *, words: str = "...") -> object:
 def _sample(schema: object, root: Mapping[str, object], words: str, depth: int) -> object:
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
         return None
-    given = _resolved(schema, root)
+    given: Mapping[str, object] = _resolved(cast("_Schema", schema), root)
     for name in ("const", "default"):
         if name in given:
             return given[name]
@@ -45,6 +57,8 @@ def _sample(schema: object, root: Mapping[str, object], words: str, depth: int) 
             return cast("float", lowest) + ("exclusiveMinimum" in given)
         case "boolean":
             return True
+        case "string" if given.get("format") in _FORMATS:
+            return _FORMATS[str(given["format"])]
         case "string":
             fewest, most = cast("int", given.get("minLength", 0)), cast("int", given.get("maxLength", 1_000))
             return words.ljust(fewest, ".")[:most]
@@ -56,7 +70,7 @@ def _resolved(schema: Mapping[str, object], root: Mapping[str, object]) -> Mappi
     reference = schema.get("$ref")
     if not isinstance(reference, str):
         return schema
-    found: object = root
+    found = root
     for name in reference.removeprefix("#/").split("/"):
-        found = cast("Mapping[str, object]", found).get(name, {})
-    return cast("Mapping[str, object]", found)
+        found = cast("_Schema", found.get(name, {}))
+    return found

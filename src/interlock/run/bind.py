@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import cast
 
 from interlock.agent.contract import Executors
 from interlock.agent.decide import DECIDE, DecideSpec
+from interlock.agent.emitting import declared_emits
+from interlock.agent.events import EventClass
 from interlock.agent.text import TextSpec
-from interlock.errors import BindError
+from interlock.errors import BindError, did_you_mean
 from interlock.run.arguments import check_executor
 from interlock.run.border import AnyMachine
 from interlock.run.perform import function_of
 from interlock.run.texting import executor_of, is_text, mode_of
 from interlock.statechart import Invoke
 
-__all__ = ["check"]
+__all__ = ["check", "check_heard"]
 
 
 def check(machine: AnyMachine, executors: Executors) -> None:
@@ -47,25 +49,51 @@ def check(machine: AnyMachine, executors: Executors) -> None:
             )
 
 
+def check_heard(machine: AnyMachine, types: Iterable[str]) -> None:
+    """Raise :class:`BindError` for an event that is listened for, but that no machine of the tree can ever emit."""
+    emitted: dict[str, EventClass] = {}
+    for _, current in _tree(machine):
+        declared = declared_emits(current)
+        if declared is None:
+            return  # it may emit anything
+        emitted.update(declared)
+    for kind in types:
+        if kind != "*" and kind not in emitted:
+            raise BindError(
+                f"on={{{kind!r}: ...}}: machine {machine.id!r} emits no such event. {did_you_mean(kind, emitted)}",
+                code="invalid-argument",
+            )
+
+
 def _invocations(machine: AnyMachine) -> Iterator[tuple[str, AnyMachine, Invoke]]:
     """Yield each invocation of a function or model in a tree of machines, with its place and the machine it is in."""
+    for chain, current in _tree(machine):
+        children = _machines(current)
+        for place, invoke in _places(chain, current):
+            if invoke.src not in children:
+                yield place, current, invoke
+
+
+def _tree(machine: AnyMachine) -> Iterator[tuple[str, AnyMachine]]:
+    """Yield each machine of a tree of machines, with the chain of states that it is invoked by."""
     waiting: list[tuple[str, AnyMachine]] = [(f"machine {machine.id!r}", machine)]
     seen = {id(machine)}
     while waiting:
         chain, current = waiting.pop(0)
-        children = _machines(current)
+        yield chain, current
         invoked: dict[str, str] = {}
-        for node in current.nodes:
-            place = f"{chain}, state {node.path or '(root)'!r}"
-            for invoke in node.definition.invoke:
-                if invoke.src in children:
-                    invoked.setdefault(invoke.src, place)
-                else:
-                    yield place, current, invoke
-        for name, child in children.items():
+        for place, invoke in _places(chain, current):
+            invoked.setdefault(invoke.src, place)
+        for name, child in _machines(current).items():
             if id(child) not in seen:
                 seen.add(id(child))
                 waiting.append((f"{invoked.get(name, chain)} > child machine {child.id!r}", child))
+
+
+def _places(chain: str, machine: AnyMachine) -> Iterator[tuple[str, Invoke]]:
+    for node in machine.nodes:
+        for invoke in node.definition.invoke:
+            yield f"{chain}, state {node.path or '(root)'!r}", invoke
 
 
 def _machines(machine: AnyMachine) -> dict[str, AnyMachine]:

@@ -40,8 +40,13 @@ class Exits:
         """Stand around the tasks: raises, when they have all ended, what one of them has carried out."""
         with anyio.CancelScope() as self._scope:
             yield
-        if self._first is not None:
-            raise self._first
+        first = self._first
+        if first is not None:
+            context = first.__context__
+            try:
+                raise first
+            finally:
+                first.__context__ = context  # not the cancellation, which came of it
 
     @contextmanager
     def carried(self) -> Generator[None, None, None]:

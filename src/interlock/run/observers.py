@@ -78,6 +78,11 @@ class Observers:
         self._waiting: list[anyio.Event] = []
         self._reported: set[int] = set()
 
+    @property
+    def heard(self) -> tuple[str, ...]:
+        """The types of the events that somebody wants to hear of when the machine emits them."""
+        return tuple(self._on)
+
     # -- noting down: never waits --------------------------------------------------------------------------------------
 
     def trace(self, make: MakeTrace) -> None:

@@ -176,6 +176,7 @@ def open_run(
         on_trace=on_trace,
         on=checked_on(on),
     )
+    bind.check_heard(machine, observers.heard)
     delivered = None if event is None else read_event(machine, event)
     loaded = None if snapshot is None else _loaded(machine, snapshot)
     budget = Budget(max_model_calls)

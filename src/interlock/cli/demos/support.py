@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 import interlock as il
 
-__all__ = ["EXAMPLES", "MODEL_EVENTS", "Case", "Order", "Outcome", "machine", "news", "obstacle"]
+__all__ = ["EXAMPLES", "MODEL_EVENTS", "Case", "Order", "Outcome", "flaw", "machine", "obstacle"]
 
 REFUND_LIMIT = 200.0
 """What a refund may cost without someone of the finance team."""
