@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import pytest
 from pydantic import BaseModel
@@ -309,3 +309,17 @@ def test_game_handlers_know_their_targets():
     assert (ask.targets, guess.targets) == (("answering",), ("revealing",))
     assert (ask.event_class, guess.event_class) == (Ask, Guess)
     assert game.on(Ask, lambda c, e: game.goto("x" + e.question), to=["xa", "xb"]).targets == ("xa", "xb")
+
+
+def test_a_field_of_the_context_may_have_any_name():
+    class Named(BaseModel, frozen=True):
+        self: int = 0
+        target: int = 0
+        args: int = 0
+
+    agent = il.setup_agent(context=Named, events=[Add])
+    fields: Any = {"self": 1, "target": 2, "args": 3}
+    for move in (agent.stay(**fields), agent.goto("a", **fields)):
+        machine = agent.machine("m", initial="a", states={"a": agent.state(on=[agent.on(Add, move)])})
+        snapshot, _ = sc.initial_transition(machine)
+        assert sc.transition(machine, snapshot, Add(text=""))[0].context == Named(**fields)

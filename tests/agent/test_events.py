@@ -148,3 +148,28 @@ def test_a_computed_field_is_refused():
             @property
             def loud(self) -> str:
                 return self.text.upper()
+
+
+@pytest.mark.parametrize(
+    ("keyword", "hint"), [("actr", "actor"), ("tpe", "type"), ("frozn", "frozen"), ("str_max_lenght", "str_max_length")]
+)
+def test_a_keyword_with_a_typing_error(keyword: str, hint: str):
+    with pytest.raises(
+        DefinitionError, match=f"event class Ask: .* no keyword '{keyword}'. Did you mean .*'{hint}'"
+    ) as caught:
+        type("Ask", (Event,), {"__module__": __name__}, **{keyword: "human"})
+    assert caught.value.code == "invalid-event-class"
+
+
+def test_a_base_beside_may_take_keywords_of_its_own():
+    class Marked:
+        mark: ClassVar[str]
+
+        def __init_subclass__(cls, mark: str = "", **others: Any) -> None:
+            super().__init_subclass__(**others)
+            cls.mark = mark
+
+    class Ask(Event, Marked, mark="x"):  # type: ignore[call-arg]
+        question: str
+
+    assert Ask.mark == "x"

@@ -46,7 +46,7 @@ def test_from_a_sentence_to_a_saved_case_to_a_reply_in_three_processes(process, 
     third = process(*commands[0].split())
     assert (third.status, third.err) == (0, "")
     assert "Sent to the customer: Thank you for writing to us. We have refunded 49.90 to your card." in third.out
-    assert "─Accept─→ resolved" in third.out
+    assert "replying ─Accept─→ resolved" in " ".join(third.out.split())
 
 
 @needs_model
@@ -219,3 +219,19 @@ def test_an_old_terminal_gets_plain_marks(process):
     assert (called.status, called.err) == (0, "")
     assert called.out.isascii()
     assert "triage -RefundDuplicate--> review" in called.out
+
+
+@needs_model
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("I was charged twice for my order", "We have refunded 49.90 to your card."),
+        ("Please cancel my order", "Order 1042 is cancelled."),
+    ],
+)
+def test_the_small_model_drafts_what_the_shop_can_send_or_the_shop_says_it_itself(demo, text, told):
+    called = demo(text, "--answer", "approve", "--answer", "accept")
+    assert called.status == 0
+    assert "writing reply, by SmolLM2-135M-Instruct, on this computer" in called.out
+    assert re.findall(r"\d[\d.]*\d", told)[0] in called.out.partition("Sent to the customer:")[2]

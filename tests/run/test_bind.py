@@ -82,12 +82,100 @@ async def test_a_machine_without_models_needs_no_executors():
         {"timers": "sometimes"},
         {"input": {}, "snapshot": {}},
         {"on": {7: print}},
+        {"on": 5},
+        {"on": {"progress": 5}},
         {"abort": print},
+        {"clock": 5},
+        {"actors": 5},
+        {"execution_id": 5},
+        {"execution_id": ""},
+        {"on_transition": 5},
+        {"on_event": 5},
+        {"on_chunk": 5},
+        {"on_result": 5},
+        {"on_trace": 5},
+        {"executors": il.Executors(decide=5)},  # type: ignore[arg-type]
+        {"executors": il.Executors(stream_text="x")},  # type: ignore[arg-type]
+        {"executors": il.Executors(generate_text=lambda request: request)},  # type: ignore[arg-type,misc]
+        {"executors": il.Executors(decide=lambda *, request, info: request)},  # type: ignore[arg-type,misc]
     ],
+    ids=str,
 )
 async def test_arguments_that_mean_nothing(arguments: dict[str, Any]):
     machine = sc.machine("m", initial="a", states={"a": sc.final()})
-    assert (await refused(machine, **arguments)).code == "invalid-argument"
+    error = await refused(machine, **arguments)
+    assert error.code == "invalid-argument"
+    assert next(iter(arguments)) in str(error).lower()
+
+
+@pytest.mark.parametrize("given", [5, print, "m", None], ids=str)
+async def test_what_is_no_machine(given: object):
+    assert str(await refused(given)).startswith(f"machine={given!r}: give a machine")
+
+
+async def test_an_executor_of_a_request_that_cannot_be_called_as_one():
+    request = il.text_request("draft", model="m", prompt="p").with_executor(lambda request: request)  # type: ignore[arg-type,misc]
+    agent = il.setup_agent(events=[])
+    machine = agent.machine("m", initial="a", states={"a": agent.state(invoke=agent.ask(request))})
+    error = await refused(machine)
+    assert "state 'a': the executor of the text request ('draft')" in str(error)
+    assert "is called with (request, info)" in str(error)
+
+
+async def test_executors_may_take_more_than_they_are_given():
+    class Host:
+        async def decide(self, request: il.DecisionRequest, info: il.ExecutorInfo, temperature: float = 0) -> il.Choice:
+            return il.Choice({"type": "Guess", "guess": "x"})
+
+    result = await il.run_agent(game(), executors=il.Executors(decide=Host().decide))
+    assert isinstance(result, il.Done)
+
+
+class Progress(il.Event):
+    done: int = 0
+
+
+def publishing(emits: Any) -> il.Machine[Any, Any, Any]:
+    agent = il.setup_agent(events=[Progress], emits=emits)
+    tell = agent.on(Progress, lambda c, e: agent.stay().emit(Progress()))
+    return agent.machine("m", initial="a", states={"a": agent.state(on=[tell])})
+
+
+async def test_who_listens_for_what_is_never_emitted_is_told():
+    error = await refused(publishing([Progress]), on={"progres": print})
+    assert "on={'progres': ...}: machine 'm' emits no such event. Did you mean 'Progress'?" in str(error)
+    heard: list[Any] = []
+    for on in ({"Progress": heard.append}, {Progress: heard.append}, {"*": heard.append}):
+        await il.run_agent(publishing([Progress]), on=on, event=Progress())  # type: ignore[arg-type]
+    assert heard == [Progress()] * 3
+    # Where anything may be emitted, anything may be listened for.
+    assert isinstance(await il.run_agent(publishing(None), on={"progres": print}), il.Idle)
+
+
+async def test_an_event_that_is_only_its_class():
+    with pytest.raises(il.InputError, match=r"Progress is the class; send an event of it: Progress\(\.\.\.\)"):
+        await il.run_agent(publishing(None), event=Progress)  # type: ignore[arg-type]
+
+
+async def test_an_input_that_nothing_takes():
+    agent = il.setup_agent(events=[Progress])
+    for context in (None, dict, lambda: {"n": 0}, lambda given: {"n": 0}):
+        machine = agent.machine("m", initial="a", states={"a": agent.state()}, context=context)  # type: ignore[arg-type]
+        with pytest.raises(il.InputError, match="takes no input") as caught:
+            await il.run_agent(machine, input={"n": 5})  # type: ignore[arg-type]
+        assert caught.value.code == "invalid-input"
+
+
+async def test_an_event_whose_mapping_raises():
+    class Thorny(dict[str, object]):
+        def get(self, *_: object) -> Any:
+            raise RuntimeError("thorns")
+
+        keys = get
+
+    machine = sc.machine("m", initial="a", states={"a": sc.state(on={"GO": "a"})})
+    with pytest.raises(il.InputError, match="thorns"):
+        await il.run_agent(machine, event=Thorny(type="GO"))
 
 
 async def test_a_refused_input():

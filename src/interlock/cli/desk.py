@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from time import time
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -59,12 +60,12 @@ class Answers(Protocol):
         ...
 
 
-def load(machine: Machine[C, Any, Any], board: Board, keep: Keep) -> tuple[Snapshot[C], str]:
+def load(machine: Machine[C, Any, Any], board: Board, keep: Keep, file: Path) -> tuple[Snapshot[C], str]:
     """Return where a saved case stands and who plays the model in it; the board gets its way.
 
     Raises :class:`CommandError` and :class:`SnapshotError`.
     """
-    saved = saves.read(keep.file, keep)
+    saved = saves.read(file, keep)
     snapshot = machine.load(saved.snapshot)
     board.snapshot = snapshot
     board.path.extend(saved.path)

@@ -28,10 +28,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mind:
-    """Who answers, and what they are called where they choose (``decides``) and where they write (``writes``)."""
+    """Who answers, and what they are called: who made a choice (``decides``), and who writes (``writes``)."""
 
     executors: il.Executors
-    decides: str = ""
+    decides: Callable[[il.Choice], str] = lambda _: ""
     writes: str = ""
     silent: bool = False
     """Whether what they do is on the screen already."""
@@ -99,7 +99,7 @@ def writer() -> Mind:
 
     require_package()
     name = f"{SMOLLM2.name}, on this computer"
-    return Mind(executors=_Writer().executors, decides=name, writes=name)
+    return Mind(executors=_Writer().executors, decides=lambda choice: name if choice.raw else "", writes=name)
 
 
 def local(board: Board, *, examples: Mapping[str, Sequence[str]] | None = None) -> Mind:
@@ -132,7 +132,13 @@ def local(board: Board, *, examples: Mapping[str, Sequence[str]] | None = None) 
             choice = await writing.decide(request, info)
             return replace(choice, reason="none is near in meaning, so it is what the model that writes would do")
 
-    return Mind(executors=replace(executors, decide=decide), decides=f"{MODEL}, on this computer", writes=name)
+    def decides(choice: il.Choice) -> str:
+        raw = cast("Mapping[str, object]", choice.raw or {})
+        chose = [MODEL] if "weights" in raw else []
+        wrote = [SMOLLM2.name] if "written" in raw or not chose else []
+        return f"{' and '.join([*chose, *wrote])}, on this computer"
+
+    return Mind(executors=replace(executors, decide=decide), decides=decides, writes=name)
 
 
 def _events(board: Board) -> list[type[il.Event]]:
@@ -177,7 +183,7 @@ def endpoint(model: str | None, base_url: str | None) -> Mind:
     else:
         executors = asked
     name = model or "the endpoint"
-    return Mind(executors=executors, decides=name, writes=name)
+    return Mind(executors=executors, decides=lambda _: name, writes=name)
 
 
 # -- a script --------------------------------------------------------------------------------------------------------

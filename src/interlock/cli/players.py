@@ -89,8 +89,8 @@ class Player:
         if not mind.silent and (not request.attempts or weights):
             rows = self._board.rows(request)
             self._screen.moves(self._board.state, rows, weights=weights, chosen=_type(choice))
-        if mind.decides and took is not None:
-            self._screen.note(f"by {mind.decides}, in {_seconds(took)}")
+        if took is not None and (by := mind.decides(choice)):
+            self._screen.note(f"by {by}, in {_seconds(took)}")
         return choice
 
     async def _generate(self, request: il.TextRequest, info: ExecutorInfo) -> il.TextResult:

@@ -20,6 +20,7 @@ from interlock.cli.options import Keep, Model
 from interlock.cli.players import Player
 from interlock.cli.screen import Screen
 from interlock.cli.stops import UsageError
+from interlock.errors import MissingExtraError, WeightsError
 from interlock.statechart import Snapshot
 
 __all__ = ["DEFAULT_FILE", "QuestionOptions", "twenty_questions"]
@@ -54,7 +55,7 @@ def twenty_questions(options: QuestionOptions, screen: Screen) -> None:
     start, model = Start(turns=options.turns or 20), options.model or Model.LOCAL
     turns = start.turns
     if options.resume is not None:
-        snapshot, saved_model = desk.load(machine, board, keep)
+        snapshot, saved_model = desk.load(machine, board, keep, options.resume)
         turns, model = snapshot.context.turns_left, options.model or Model.of(saved_model, options.resume)
 
     def decide(request: il.DecisionRequest) -> il.Choice:
@@ -63,7 +64,7 @@ def twenty_questions(options: QuestionOptions, screen: Screen) -> None:
     player = Player(
         model,
         {
-            Model.LOCAL: lambda: _local(board),
+            Model.LOCAL: lambda: _local(board, screen),
             Model.SCRIPTED: lambda: script(board, decide=decide),
             Model.HUMAN: lambda: person(board, screen),
         },
@@ -86,18 +87,29 @@ def twenty_questions(options: QuestionOptions, screen: Screen) -> None:
     )
 
 
-def _local(board: Board) -> Mind:
-    """Return the small model that writes, held to what makes sense: on its own it would not ask a sensible question."""
+def _local(board: Board, screen: Screen) -> Mind:
+    """Return the small model that writes, held to what makes sense: on its own it would not ask a sensible question.
+
+    Where its weights cannot be had, the script plays.
+    """
     found = writer()
     write = found.executors.decide
     assert write is not None  # noqa: S101  # it is what it is for
+    missing: list[str] = []
 
     async def decide(request: il.DecisionRequest, info: ExecutorInfo) -> il.Choice:
-        answer = write(with_knowledge(_game(board), request), info)
-        choice = await answer if isawaitable(answer) else answer
+        try:
+            answer = write(with_knowledge(_game(board), request), info)
+            choice = await answer if isawaitable(answer) else answer
+        except (MissingExtraError, WeightsError) as error:
+            if not missing:
+                missing.append(error.code)
+                screen.note(f"{error.message}.")
+                screen.note("So there is no model, and a script plays.")
+            return script_turn(_game(board), request)
         return replace(choice, reason="of what makes a difference now")
 
-    return replace(found, executors=replace(found.executors, decide=decide), decides=found.writes)
+    return replace(found, executors=replace(found.executors, decide=decide))
 
 
 def _game(board: Board) -> Game:

@@ -64,8 +64,8 @@ def run_machine(options: RunOptions, screen: Screen) -> None:
     model = options.model or ("openai" if options.base_url else Model.LOCAL)
     given: object = None
     if options.resume is not None:
-        snapshot, saved_model = desk.load(machine, board, keep)
-        model = options.model or saved_model
+        snapshot, saved_model = desk.load(machine, board, keep, options.resume)
+        model = options.model or (model if options.base_url and not saved_model.startswith("openai") else saved_model)
     else:
         given = _input(machine, options.input)
     player = Player(model, _minds(model, options.base_url, board, screen), board, screen)

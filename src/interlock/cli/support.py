@@ -67,7 +67,7 @@ def support(options: SupportOptions, screen: Screen) -> None:
     snapshot: Snapshot[Case] | None = None
     case, model = _new_case(options), options.model or Model.LOCAL
     if options.resume is not None:
-        snapshot, saved_model = desk.load(machine, board, keep)
+        snapshot, saved_model = desk.load(machine, board, keep, options.resume)
         case, model = snapshot.context, options.model or Model.of(saved_model, options.resume)
     player = Player(
         model,
@@ -110,10 +110,10 @@ class _Scene:
         if snapshot.value == "asking":
             return ["The request is not clear, or not possible for this order.", "Say it in other words."]
         if snapshot.value == "replying":
-            drafted = "The model's draft of the reply:"
+            drafted = ["The model's draft of the reply:"]
             if case.drafted_by == "shop":
-                drafted = f"The model's draft is not used: {case.why_not}. The shop's standard reply:"
-            return [f"Done: {case.receipt}", "", drafted, case.reply or ""]
+                drafted = [f"The model's draft is not used: {case.why_not}.", "The shop's standard reply:"]
+            return [f"Done: {case.receipt}", "", *drafted, case.reply or ""]
         about = {event.type: first_line(event.__doc__) for event in MODEL_EVENTS}
         return [f"Proposed: {case.proposal}", about.get(str(case.proposal), "")]
 

@@ -90,7 +90,8 @@ async def run_agent(
 
     Returns :class:`Done`, :class:`Idle` or :class:`Failed`. Raises, before anything runs, :class:`BindError`,
     :class:`InputError` for a refused input or event and :class:`SnapshotError`. Cancelling the task cancels all work
-    and propagates.
+    and propagates. So do ``SystemExit`` and ``KeyboardInterrupt`` that a function raises, in a thread or not, and the
+    host's own mistakes in there: :class:`BindError` and :class:`ScriptExhaustedError` never go to ``on_error``.
     """
     run = open_run(
         machine,

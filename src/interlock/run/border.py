@@ -16,7 +16,7 @@ from interlock.statechart import Event, InternalEvent, Machine
 from interlock.statechart.events import as_event, event_to_json
 from interlock.statechart.frozen import freeze
 
-__all__ = ["AnyMachine", "error_info", "output_json", "read_event"]
+__all__ = ["AnyMachine", "check_input", "error_info", "output_json", "read_event"]
 
 AnyMachine: TypeAlias = Machine[Any, Any, Any]
 
@@ -43,6 +43,17 @@ def read_event(machine: AnyMachine, given: object) -> Any:  # noqa: ANN401  # of
         raise InputError(
             f"event {event.type!r} cannot be written as JSON: {reason_of(error)}", code="invalid-event"
         ) from error
+
+
+def check_input(machine: AnyMachine, given: object) -> None:
+    """Raise :class:`InputError` for an input that an agent's machine would drop, since its agent declares none."""
+    # A machine of the engine's own words may make its context of an input of no declared type.
+    if given is not None and machine.input_type is None and classes_of(machine):
+        raise InputError(
+            f"machine {machine.id!r} takes no input, but was given {short(given)}; declare its type: "
+            "setup_agent(input=...), and make the context of it: agent.machine(context=lambda given: ...)",
+            code="invalid-input",
+        )
 
 
 def output_json(value: object) -> object:

@@ -14,7 +14,7 @@ from interlock.errors import BindError
 from interlock.run import bind
 from interlock.run.abort import Abort
 from interlock.run.arguments import check_arguments, checked_executors, checked_machine, checked_on
-from interlock.run.border import read_event
+from interlock.run.border import check_input, read_event
 from interlock.run.clock import Clock, SystemClock
 from interlock.run.driver import Driver, Timers
 from interlock.run.exits import Exits
@@ -162,6 +162,7 @@ def open_run(
         raise BindError(
             "a run starts from an input or goes on from a snapshot; give one of them", code="invalid-argument"
         )
+    check_input(machine, input)
     bind.check(machine, given)
     time = SystemClock() if clock is None else clock
     run_id = execution_id or uuid.uuid4().hex

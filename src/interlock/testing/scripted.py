@@ -46,7 +46,8 @@ class ScriptedExecutors(Executors):
             :class:`TextResult` is the ``output`` of one; ``TextResult(tool_calls=(...,))`` calls tools.
 
     ``requests`` lists what was asked, ``infos`` what came with it, in order; ``decision_requests`` and
-    ``text_requests`` list one kind. A call beyond the script raises :class:`ScriptExhaustedError` naming the request.
+    ``text_requests`` list one kind. A call beyond the script raises :class:`ScriptExhaustedError` out of the run,
+    past any ``on_error``, and names the request.
     """
 
     requests: list[DecisionRequest | TextRequest]
