@@ -252,7 +252,8 @@ CATALOGUE: dict[str, Entry] = {
         "The request names no model that the adapter knows.", "Give `models={alias: name}`, or name one in the request."
     ),
     "invalid-setting": Entry(
-        "A setting of an adapter is out of its range, or belongs to the request.", "The message names the setting and the range."
+        "A setting of an adapter is out of its range, or belongs to the request.",
+        "The message names the setting and the range.",
     ),
     "uncertain-choice": Entry(
         "No offered event is near enough in meaning, or two are too near each other.",

@@ -190,7 +190,7 @@ REPLIES: dict[Action, tuple[tuple[str, str, str], ...]] = {
     "CancelOrder": (
         ("I do not need it any more.", "Order 77 is cancelled.",
          "Thank you for telling us that you do not need it any more."),
-        ("Stop my order please.", "Order 81 is cancelled.", "Thank you for telling us to stop your order."),
+        ("Please cancel it.", "Order 81 is cancelled.", "Thank you for telling us."),
     ),
     "ChangeAddress": (
         ("I have moved to another town.", "Order 77 waits here until you have confirmed the new address.",
@@ -282,7 +282,6 @@ machine = agent.machine(
             invoke=agent.stream_text(
                 name="reply",
                 model="support",
-                system="Write the reply to a customer of an online shop.",
                 messages=conversation,
                 max_output_tokens=80,
                 on_done=drafted,
