@@ -42,6 +42,8 @@ class LooseData:
     n: int = 0
 
 
+CHILD = sc.machine("child", context={})
+
 WRONG: dict[str, tuple[Callable[[], Any], str, str]] = {
     "unknown sibling": (
         lambda: one(on={"GO": "bb"}),
@@ -217,6 +219,21 @@ WRONG: dict[str, tuple[Callable[[], Any], str, str]] = {
         lambda: sc.machine("m", context={"when": object()}),
         "invalid-context",
         "when: a value of type object",
+    ),
+    "a machine in the place of an invocation": (
+        lambda: one(invoke=CHILD),
+        "invalid-state",
+        "name a source: invoke('name', ...)",
+    ),
+    "a machine in the place of a source's name": (
+        lambda: sc.invoke(CHILD),  # type: ignore[arg-type]
+        "unknown-source",
+        "names no source",
+    ),
+    "half an initial": (
+        lambda: sc.machine("m", initial=("a",), context={}, states={"a": sc.state()}),  # type: ignore[arg-type]
+        "invalid-state",
+        "give a key, or (key, input)",
     ),
     "provide an unknown name": (lambda: one().provide({"x": None}), "unknown-source", "names the source 'x'"),
 }

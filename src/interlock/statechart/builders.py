@@ -112,6 +112,12 @@ def invoke(
     meta: Mapping[str, Any] | None = None,
 ) -> Invoke:
     """Return work that runs while a state is active; ``input`` is a value or a function of the context."""
+    if not isinstance(cast("object", src), str):
+        raise DefinitionError(
+            f"invoke({src!r}) names no source; name one: invoke('name', ...), with sources={{'name': ...}} on the "
+            "machine",
+            code="unknown-source",
+        )
     return Invoke(
         src=src,
         id=id,
@@ -153,6 +159,8 @@ def state(
     is refused (``InvalidMoveError``, code ``invalid-context``).
     """
     children = dict(states) if states else {}
+    if isinstance(initial, tuple) and len(cast("tuple[object, ...]", initial)) != 2:
+        raise DefinitionError(f"initial={initial!r}: give a key, or (key, input)", code="invalid-state")
     initial_key, initial_input = initial if isinstance(initial, tuple) else (initial, UNSET)
     return State(
         kind=kind or ("compound" if children else "atomic"),

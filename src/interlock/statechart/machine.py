@@ -190,10 +190,10 @@ class Machine(Generic[C, I, O]):
     def checked_input(self, given: Any) -> Any:
         """Return the input, decoded by its declared type (defaults applied)."""
         if self.input_type is None:
-            if given is not None and not callable(self._initial_context):
+            if given is not None and not (callable(self._initial_context) and _takes_one(self._initial_context)):
                 raise InputError(
-                    f"machine {self.id!r} takes no input, but was given one; its context is a constant. Make it of the "
-                    "input: context=lambda given: ...",
+                    f"machine {self.id!r} takes no input, but was given one; its context is not made from any. "
+                    "Make it of the input: context=lambda given: ...",
                     code="invalid-input",
                 )
             return given

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from interlock.errors import InputError, MissingTimeError, did_you_mean
 from interlock.statechart.definition import WithAt
@@ -154,7 +154,7 @@ def now(working: Working, timer_id: str, node: Node, event: Any) -> float:
             state=node.path or "(root)",
             event=getattr(event, "type", None),
         )
-    at: object = working.at  # of the caller, who may not have read the annotation
+    at = cast("object", working.at)  # of the caller, who may not have read the annotation
     if isinstance(at, (int, float)) and not isinstance(at, bool) and math.isfinite(at):
         return at
     raise InputError(f"at={at!r} is no time; give Unix seconds", code="invalid-input")
