@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from interlock.adapters.openai import openai_executors
 from interlock.agent import Usage
 from interlock.agent.contract import ToolCall
 from interlock.agent.messages import (
@@ -15,7 +16,7 @@ from interlock.agent.messages import (
     tool_message,
 )
 from interlock.agent.text_requests import TextRequest, ToolDescriptor
-from interlock.errors import InvalidOutputError, RefusedError, TruncatedError, UnsupportedRequestError
+from interlock.errors import InvalidOutputError, ProviderError, RefusedError, TruncatedError, UnsupportedRequestError
 
 from .openai_calls import ask, watch
 from .openai_server import Answer
@@ -120,9 +121,13 @@ async def test_finish_reasons_have_one_vocabulary(server, mode, finish, expected
     assert result.raw["choices"][0]["finish_reason"] == finish
 
 
-async def test_an_answer_without_text_is_an_empty_text(server, mode):
-    server.answers(Answer(text=None))
-    assert (await ask(server, asked(), mode)).output == ""
+@pytest.mark.parametrize("nothing", [None, "", " \n"])
+async def test_an_answer_of_nothing_is_no_answer(server, mode, nothing):
+    server.answers(Answer(text=nothing))
+    with pytest.raises(ProviderError, match="'draft'") as caught:
+        await ask(server, asked(), mode)
+    assert caught.value.code == "incomplete-answer"
+    assert caught.value.retryable
 
 
 async def test_half_characters_are_replaced_at_the_border(server, mode):
@@ -336,3 +341,12 @@ async def test_a_tool_that_nobody_offered_keeps_its_name(server, mode):
     server.answers(Answer(calls=[("multi_tool_use.parallel", '{"tool_uses": []}')]))
     result = await ask(server, asked(tools=(CLOCK,)), mode)
     assert result.tool_calls[0].name == "multi_tool_use.parallel"
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"base_url": "notaurl"}, {"base_url": ""}, {"timeout": -1}, {"max_retries": -1}], ids=str
+)
+def test_a_connection_that_can_be_none_is_refused_at_once(wrong):
+    with pytest.raises(UnsupportedRequestError) as caught:
+        openai_executors(**{"base_url": "http://127.0.0.1:1/v1", "api_key": "k", **wrong})
+    assert caught.value.code == "invalid-setting"

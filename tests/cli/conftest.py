@@ -22,6 +22,12 @@ class Called:
     err: str
 
 
+def _plain_environment() -> dict[str, str]:
+    """The environment, without what whoever runs the tests has said about colours and width."""
+    told = {"NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES"}
+    return {name: value for name, value in os.environ.items() if name not in told} | {"COLUMNS": "100"}
+
+
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -75,7 +81,7 @@ def process(here: Path):
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",
-            env={**os.environ, "PYTHONIOENCODING": "utf-8", **(env or {})},
+            env={**_plain_environment(), "PYTHONIOENCODING": "utf-8", **(env or {})},
             check=False,
         )
         return Called(done.returncode, done.stdout, done.stderr)
@@ -108,7 +114,7 @@ def talk(here):
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
-            env={**os.environ, "TERM": "xterm-256color", **env},
+            env={**_plain_environment(), "TERM": "xterm-256color", **env},
             start_new_session=True,
         )
         os.close(theirs)

@@ -209,3 +209,53 @@ async def test_outside_of_its_block_it_says_so():
 async def test_what_is_wrong_is_said_before_anything_runs():
     with pytest.raises(il.BindError, match="decide"):
         il.AgentSession(game())
+
+
+async def test_an_observer_does_not_wait_for_its_own_session():
+    refused: list[BaseException] = []
+
+    async def ask(*_: object) -> None:
+        try:
+            await session.settled()
+        except il.BindError as error:
+            refused.append(error)
+
+    class Go(il.Event):
+        """Go."""
+
+    agent = il.setup_agent(events=[Go])
+    machine = agent.machine(
+        "m", initial="a", context={}, states={"a": agent.state(on=[agent.on(Go, "b")]), "b": agent.state()}
+    )
+    session = il.AgentSession(machine, on_transition=ask)
+    async with session:
+        await session.send(Go())
+        with anyio.fail_after(10):
+            await session.settled()
+    assert refused
+
+
+async def test_one_reader_a_stream():
+    class Go(il.Event):
+        """Go."""
+
+    agent = il.setup_agent(events=[Go])
+    machine = agent.machine("m", initial="a", context={}, states={"a": agent.state(on=[agent.on(Go, "a")])})
+    refused: list[BaseException] = []
+
+    async def read(events: Any) -> None:
+        try:
+            async for _ in events:
+                pass
+        except il.BindError as error:
+            refused.append(error)
+
+    async with il.AgentSession(machine) as session:
+        events = session.subscribe()
+        with anyio.fail_after(10):
+            async with anyio.create_task_group() as group:
+                group.start_soon(read, events)
+                group.start_soon(read, events)
+                await anyio.wait_all_tasks_blocked()
+                events.end()
+    assert len(refused) == 1

@@ -241,3 +241,31 @@ async def test_a_structured_answer_streams_its_json():
     assert isinstance(result, il.Done)
     assert result.output == {"subject": "x", "lines": ("a b",)}
     assert "".join(seen) == '{"subject":"x","lines":["a b"]}'
+
+
+async def test_a_stream_that_never_waits_can_be_cancelled():
+    async def busy(request: il.TextRequest, info: il.ExecutorInfo) -> AsyncIterator[str]:
+        while True:
+            yield "a"
+
+    agent = il.setup_agent(events=[])
+    machine = agent.machine(
+        "m", initial="a", context={}, states={"a": agent.state(invoke=agent.stream_text(model="m", prompt="p"))}
+    )
+    with anyio.move_on_after(0.05) as scope:
+        await il.run_agent(machine, executors=il.Executors(stream_text=busy))
+    assert scope.cancelled_caught
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"finish_reason": "zzz"}, {"tool_calls": None}, {"tool_calls": ("a",)}, {"usage": "lots"}], ids=str
+)
+async def test_a_malformed_result_is_the_executors_fault(wrong: dict[str, Any]):
+    agent = il.setup_agent(events=[])
+    machine = agent.machine(
+        "m", initial="a", context={}, states={"a": agent.state(invoke=agent.generate_text(model="m", prompt="p"))}
+    )
+    result = await il.run_agent(machine, executors=il.Executors(generate_text=lambda _r, _i: il.TextResult(**wrong)))
+    assert isinstance(result, il.Failed)
+    assert result.error.code == "invalid-executor-result"
+    assert next(iter(wrong)) in result.error.message

@@ -87,9 +87,10 @@ def openai_executors(
         MissingExtraError: the SDK is not installed.
         BindError: arguments that contradict each other, or no key for OpenAI.
         DefinitionError: an alias in ``models`` that stands for nothing.
-        UnsupportedRequestError: settings that hold what a request says.
+        UnsupportedRequestError: settings that hold what a request says, or are out of their range.
     """
     given = {"base_url": base_url, "api_key": api_key, "timeout": timeout, "max_retries": max_retries}
+    _check_connection(base_url, timeout, max_retries)
     endpoint = _Endpoint(
         client=_client(client, {name: value for name, value in given.items() if value is not None}),
         models=checked_models(models),
@@ -292,6 +293,20 @@ def _checked_settings(settings: ModelSettings | None) -> ModelSettings:
     if settings is None:
         return {}
     return settings if callable(settings) else _checked(settings, "openai_executors")
+
+
+def _check_connection(base_url: str | None, timeout: float | None, max_retries: int | None) -> None:
+    if base_url is not None and not base_url.startswith(("http://", "https://")):
+        raise UnsupportedRequestError(
+            f"base_url={base_url!r} is no address; write http://... or https://..., up to and with /v1",
+            code="invalid-setting",
+        )
+    if timeout is not None and not timeout > 0:
+        raise UnsupportedRequestError(f"timeout={timeout!r}; give seconds, more than 0", code="invalid-setting")
+    if max_retries is not None and (isinstance(max_retries, bool) or max_retries < 0):
+        raise UnsupportedRequestError(
+            f"max_retries={max_retries!r}; give a whole number of 0 or more", code="invalid-setting"
+        )
 
 
 def _checked(settings: object, place: str) -> Mapping[str, object]:

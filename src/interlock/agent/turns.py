@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
@@ -172,6 +172,8 @@ def read_ledger(records: Iterable[object]) -> Ledger:
 def checked_result(request: TextRequest, answer: object) -> TextResult:
     """Return what an executor answered if it is a :class:`TextResult`; else raise an error that shows how to."""
     if isinstance(answer, TextResult):
+        if wrong := _wrong_field(answer):
+            raise ExecutorError(f"request {request.id!r}: the executor's TextResult has {wrong}")
         return answer
     slot = "stream_text" if request.mode == "stream" else "generate_text"
     fix = "wrap it: return TextResult(output=<that>, usage=...)"
@@ -180,6 +182,24 @@ def checked_result(request: TextRequest, answer: object) -> TextResult:
     raise ExecutorError(
         f"request {request.id!r}: the {slot} executor returned {short(answer, 200)} ({type(answer).__name__}); {fix}"
     )
+
+
+def _wrong_field(result: TextResult) -> str | None:
+    """Return what is wrong with the fields of a result; whoever made it may not have read the annotations."""
+    reasons: tuple[str, ...] = get_args(FinishReason)
+    reason = cast("object", result.finish_reason)
+    calls = cast("object", result.tool_calls)
+    usage = cast("object", result.usage)
+    if reason is not None and reason not in reasons:
+        return f"finish_reason={short(reason)}; give one of {', '.join(reasons)}"
+    if not isinstance(calls, tuple | list):
+        return f"tool_calls={short(calls)}; give a tuple of ToolCall"
+    wrong = next((call for call in cast("tuple[object, ...]", calls) if not isinstance(call, ToolCall)), None)
+    if wrong is not None:
+        return f"{short(wrong)} among its tool_calls; each is a ToolCall(id=, name=, input=)"
+    if usage is not None and not isinstance(usage, Usage):
+        return f"usage={short(usage)}; give a Usage(input_tokens=, output_tokens=)"
+    return None
 
 
 def turn_record(request: TextRequest, result: TextResult) -> TurnRecord:

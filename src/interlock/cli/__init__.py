@@ -15,6 +15,9 @@ def main() -> None:
     """Run the command line and end the process: status 0 for done, 1 for an error, 2 for a call that cannot work."""
     try:
         from interlock.cli.app import run
+    except KeyboardInterrupt:  # it takes a moment to load
+        print("interlock: stopped; nothing was saved", file=sys.stderr)
+        sys.exit(130)
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if missing not in _EXTRA:

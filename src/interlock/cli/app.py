@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +12,7 @@ from rich.console import Console
 
 import interlock
 from interlock.cli.options import Model
+from interlock.cli.output import Output, end, open_streams
 from interlock.cli.questions import QuestionOptions, twenty_questions
 from interlock.cli.run import RunOptions, run_machine
 from interlock.cli.screen import Screen
@@ -36,10 +36,14 @@ app.add_typer(demo)
 
 def run() -> None:
     """Run the command line; an error that this library raises on purpose is one line, and never a traceback."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")  # an old terminal may show a mark as '?', but must not end the program
-    app()
+    open_streams()
+    try:
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        sys.exit(end(error))
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001  # as typer calls it
@@ -191,14 +195,23 @@ def run_command(
 
 
 def _carry_out(command: Callable[[Screen], None]) -> None:
+    output = Output(sys.stdout)
+    console = Console(file=output.file, highlight=False)
+    if console.width < 1:  # COLUMNS=0, which means that nobody knows
+        console.width = 80
+    screen = Screen(console, output)
     try:
-        command(Screen(Console(highlight=False)))
+        command(screen)
     except (InterlockError, CommandError) as error:
         _stop(str(error), 2 if isinstance(error, UsageError) else 1)
     except KeyboardInterrupt:
-        if sys.stdout.isatty():
-            print()
-        _stop("stopped; nothing was saved", 130)
+        if output.failure is None:
+            if sys.stdout.isatty():
+                print()
+            left = "nothing was saved" if screen.kept is None else f"the case is in {screen.kept}, as far as it came"
+            _stop(f"stopped; {left}", 130)
+    if output.failure is not None:
+        raise typer.Exit(end(output.failure))
 
 
 def _stop(message: str, status: int) -> None:

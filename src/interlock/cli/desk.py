@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import time
 from typing import Any, Generic, Protocol, TypeVar
@@ -18,7 +18,7 @@ from interlock.cli.players import Player
 from interlock.cli.screen import Screen
 from interlock.cli.stops import CommandError
 from interlock.cli.words import said_in
-from interlock.errors import InterlockError
+from interlock.errors import InterlockError, SnapshotError
 from interlock.statechart import Input, Machine, Snapshot
 
 __all__ = ["Answers", "Desk", "Scene", "load"]
@@ -60,13 +60,22 @@ class Answers(Protocol):
         ...
 
 
-def load(machine: Machine[C, Any, Any], board: Board, keep: Keep, file: Path) -> tuple[Snapshot[C], str]:
+def load(
+    machine: Machine[C, Any, Any],
+    board: Board,
+    keep: Keep,
+    file: Path,
+    flaw: Callable[[Snapshot[C]], str | None] = lambda _: None,
+) -> tuple[Snapshot[C], str]:
     """Return where a saved case stands and who plays the model in it; the board gets its way.
 
-    Raises :class:`CommandError` and :class:`SnapshotError`.
+    ``flaw`` says what is wrong with a case that the machine itself would go on from. Raises :class:`CommandError` and
+    :class:`SnapshotError`.
     """
     saved = saves.read(file, keep)
     snapshot = machine.load(saved.snapshot)
+    if snapshot.status == "active" and (wrong := flaw(snapshot)) is not None:
+        raise SnapshotError(f"{file} is no saved case: {wrong}", code="invalid-snapshot")
     board.snapshot = snapshot
     board.path.extend(saved.path)
     return snapshot, saved.model
@@ -93,13 +102,25 @@ class Desk(Generic[C, I, O]):
         self.scene = scene
         self.keep = keep
         self.answers = answers
+        self._unkept: CommandError | InterlockError | None = None
 
     def work(self, input: I | None = None, snapshot: Snapshot[C] | None = None) -> None:
-        """Run until the case has ended, or somebody is waited for who is not here."""
+        """Run until the case has ended, or somebody is waited for who is not here.
+
+        A case out of a file is kept up to date in it with every step, so that no answer is taken twice.
+        """
+        if snapshot is not None and snapshot.status == "done":
+            if self.answers:
+                raise CommandError(f"{self.keep.resume} has ended in {self.board.state!r}; nothing is left to answer")
+            self.screen.note("this case has ended, and nothing is done again; it ended so:")
         event: Given | None = None
-        while True:
+        while self.screen.output.failure is None:
+            if snapshot is not None and (event is not None or snapshot.children):
+                self._keep_up(snapshot)  # what cannot be noted down shall not happen
             result: il.Done[O, C] | il.Idle[C] | il.Failed[C] | None
             result = anyio.run(self._run, input if snapshot is None else None, snapshot, event)
+            if self._unkept is not None:
+                raise self._unkept
             if result is None:
                 raise KeyboardInterrupt
             if result.ignored is not None:
@@ -126,7 +147,7 @@ class Desk(Generic[C, I, O]):
     ) -> il.Done[O, C] | il.Idle[C] | il.Failed[C] | None:
         """Run the machine until it rests; None where whoever plays the model has had enough."""
         with anyio.CancelScope() as run:
-            self.board.leave = run.cancel
+            self.board.leave = self.screen.output.stop = run.cancel
             return await il.run_agent(
                 self.machine,
                 input=input,
@@ -146,6 +167,12 @@ class Desk(Generic[C, I, O]):
         self.board.snapshot = snapshot
         event: Any = None if what is None else what.event
         self.board.step(None if event is None else str(event.type))
+        if snapshot.status != "error":  # what has failed may go better from where it stood before
+            try:
+                self._keep_up(snapshot)
+            except (CommandError, InterlockError) as error:
+                self._unkept = error
+                self.board.leave()
         if what is None:
             return
         if event is not None and what.by == "decision":
@@ -206,12 +233,25 @@ class Desk(Generic[C, I, O]):
 
     def _save(self, waiting: Snapshot[C], offered: Sequence[Option]) -> None:
         """Save the case and say how to go on with it."""
-        snapshot = dict(waiting.dump())
-        case = saves.SavedCase(
-            interlock=self.keep.command, model=self.player.model, path=tuple(self.board.path), snapshot=snapshot
-        )
-        saves.write(self.keep.file, case)
+        self._write(waiting)
         self.screen.path(self.board.path)
         self.screen.hint(
             f"Saved to {self.keep.file}. Go on with it, in any process:", self.scene.ways_on(self.keep, offered)
         )
+
+    def _keep_up(self, snapshot: Snapshot[C]) -> None:
+        """Note down where the case stands, if it came out of a file."""
+        if self.keep.resume is not None:
+            self._write(snapshot)
+
+    def _write(self, snapshot: Snapshot[C]) -> None:
+        saves.keep_up(
+            self.keep,
+            saves.SavedCase(
+                interlock=self.keep.command,
+                model=self.player.model,
+                path=tuple(self.board.path),
+                snapshot=dict(snapshot.dump()),
+            ),
+        )
+        self.screen.kept = self.keep.file

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
+from itertools import count
 from pathlib import Path
 
+from interlock.cli.stops import UsageError
 from interlock.errors import SnapshotError
 
-__all__ = ["Keep", "Model"]
+__all__ = ["Keep", "Model", "check_text"]
 
 
 class Model(StrEnum):
@@ -29,7 +32,7 @@ class Model(StrEnum):
             ) from None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Keep:
     """Where a run is kept while a person is waited for; ``command`` is the one that goes on with it."""
 
@@ -38,7 +41,22 @@ class Keep:
     save: Path | None = None
     resume: Path | None = None
 
-    @property
+    @cached_property
     def file(self) -> Path:
-        """The file to save to."""
-        return self.save or self.resume or self.default
+        """The file to save to; where none was named, one that is not there yet: an earlier case stays as it is."""
+        return self.save or self.resume or _free(self.default)
+
+
+def check_text(name: str, text: str | None) -> None:
+    """Raise :class:`UsageError` for an argument that is no text: bytes that are not UTF-8 cannot be saved."""
+    try:
+        (text or "").encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{name} is not UTF-8: character {error.start + 1} cannot be read") from None
+
+
+def _free(file: Path) -> Path:
+    if not file.exists():
+        return file
+    names = (file.with_stem(f"{file.stem}-{number}") for number in count(2))
+    return next(name for name in names if not name.exists())

@@ -18,6 +18,7 @@ from interlock.cli.menu import Option
 from interlock.cli.minds import Mind, person, script, writer
 from interlock.cli.options import Keep, Model
 from interlock.cli.players import Player
+from interlock.cli.program import program
 from interlock.cli.screen import Screen
 from interlock.cli.stops import UsageError
 from interlock.errors import MissingExtraError, WeightsError
@@ -25,7 +26,6 @@ from interlock.statechart import Snapshot
 
 __all__ = ["DEFAULT_FILE", "QuestionOptions", "twenty_questions"]
 
-COMMAND = "interlock demo twenty-questions"
 DEFAULT_FILE = Path("interlock-questions.json")
 
 
@@ -55,7 +55,7 @@ def twenty_questions(options: QuestionOptions, screen: Screen) -> None:
     start, model = Start(turns=options.turns or 20), options.model or Model.LOCAL
     turns = start.turns
     if options.resume is not None:
-        snapshot, saved_model = desk.load(machine, board, keep, options.resume)
+        snapshot, saved_model = desk.load(machine, board, keep, options.resume, _flaw)
         turns, model = snapshot.context.turns_left, options.model or Model.of(saved_model, options.resume)
 
     def decide(request: il.DecisionRequest) -> il.Choice:
@@ -112,6 +112,20 @@ def _local(board: Board, screen: Screen) -> Mind:
     return replace(found, executors=replace(found.executors, decide=decide))
 
 
+def _command() -> str:
+    return f"{program()} demo twenty-questions"
+
+
+def _flaw(snapshot: Snapshot[Game]) -> str | None:
+    """Return what is wrong with a saved game that fits the types, but that this machine would never have left so."""
+    game, state = snapshot.context, str(snapshot.value)
+    if state == "deciding" and not snapshot.children:
+        return f"nobody is waited for in {state!r}, and nothing is at work there"
+    if state == "answering" and (not game.asked or game.asked[-1].answer is not None):
+        return f"it stands in {state!r}, and nothing is asked"
+    return None
+
+
 def _game(board: Board) -> Game:
     return Game() if board.snapshot is None else board.snapshot.context
 
@@ -129,7 +143,7 @@ class _Scene:
 
     def ways_on(self, keep: Keep, offered: Sequence[Option]) -> list[str]:
         """Return the commands that go on with a saved game."""
-        return replies.ways_on(f"{COMMAND} --resume {shlex.quote(str(keep.file))}", offered)
+        return replies.ways_on(f"{_command()} --resume {shlex.quote(str(keep.file))}", offered)
 
     def end(self, output: Verdict) -> str:
         """Return the guess."""
@@ -141,5 +155,5 @@ class _Scene:
     def after(self) -> tuple[str, list[str]]:
         """Return what else there is to try."""
         return "Next: play the model yourself, and try to ask on the last turn.", [
-            f"{COMMAND} --questions 2 --model human"
+            f"{_command()} --questions 2 --model human"
         ]

@@ -16,8 +16,9 @@ from interlock.cli import desk, target
 from interlock.cli.board import Board
 from interlock.cli.menu import Given, Option, type_of
 from interlock.cli.minds import FindMind, endpoint, local, person, script
-from interlock.cli.options import Keep, Model
+from interlock.cli.options import Keep, Model, check_text
 from interlock.cli.players import Player
+from interlock.cli.program import program
 from interlock.cli.samples import sample
 from interlock.cli.screen import Screen
 from interlock.cli.stops import CommandError, UsageError
@@ -56,6 +57,10 @@ def run_machine(options: RunOptions, screen: Screen) -> None:
         raise UsageError("a run starts from --input or goes on from --resume; give one of them")
     if options.base_url is not None and options.model is not None and not options.model.startswith("openai"):
         raise UsageError("--base-url is for --model openai")
+    for name, text in {"--input": options.input, "--model": options.model, "--base-url": options.base_url}.items():
+        check_text(name, text)
+    for text in options.events:
+        check_text("--event", text)
     machine = target.find(options.target)
     events = _Events(machine, options.events)
     keep = Keep(command="run", default=DEFAULT_FILE, save=options.save, resume=options.resume)
@@ -164,7 +169,7 @@ class _Scene:
 
     def ways_on(self, keep: Keep, offered: Sequence[Option]) -> list[str]:
         """Return a command for each event."""
-        resume = f"interlock run {shlex.quote(self.options.target)} --resume {shlex.quote(str(keep.file))}"
+        resume = f"{program()} run {shlex.quote(self.options.target)} --resume {shlex.quote(str(keep.file))}"
         if self.options.base_url:
             resume += f" --base-url {shlex.quote(self.options.base_url)}"
         return [f"{resume} --event {shlex.quote(_example(option))}" for option in offered] or [resume]

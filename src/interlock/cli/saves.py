@@ -12,7 +12,7 @@ from interlock.cli.options import Keep
 from interlock.cli.stops import CommandError
 from interlock.errors import SnapshotError
 
-__all__ = ["LARGEST", "LONGEST_PATH", "SavedCase", "Step", "read", "write"]
+__all__ = ["LARGEST", "LONGEST_PATH", "SavedCase", "Step", "keep_up", "read"]
 
 LARGEST = 32_000_000
 """Bytes; a case of the demos has about two thousand."""
@@ -37,9 +37,22 @@ class SavedCase(BaseModel, frozen=True, extra="forbid"):
     model: str
     path: tuple[Step, ...]
     snapshot: dict[str, JsonValue]
+    moved_to: str | None = None
+    """The file in which the case went on; then this one is answered no more."""
 
 
-def write(file: Path, case: SavedCase) -> None:
+def keep_up(keep: Keep, case: SavedCase) -> None:
+    """Save a case. Where it came out of another file, that one says so from then on: a case is answered once.
+
+    Raises :class:`CommandError` if a file of somebody else stands in the way, or if a place cannot be written.
+    """
+    _write(keep.file, case)
+    if keep.resume is not None and keep.resume.resolve() != keep.file.resolve():
+        name = str(keep.file).encode("utf-8", "replace").decode()
+        _write(keep.resume, case.model_copy(update={"moved_to": name}))
+
+
+def _write(file: Path, case: SavedCase) -> None:
     """Save a case, whole or not at all. A file that holds something else is not overwritten.
 
     Raises :class:`CommandError` if such a file stands in the way, or if the place cannot be written.
@@ -70,6 +83,8 @@ def read(file: Path, keep: Keep) -> SavedCase:
             f"{file} is a case of `interlock {case.interlock}`, not of `interlock {keep.command}`",
             code="invalid-snapshot",
         )
+    if case.moved_to is not None:
+        raise CommandError(f"the case of {file} went on in {case.moved_to}; resume that one")
     return case
 
 

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -13,6 +14,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from interlock.cli.output import Output
 from interlock.cli.saves import Step
 from interlock.cli.words import clean
 
@@ -53,8 +55,12 @@ _PLAIN = _Marks(yes="+", no="x", arrow="->", full="#", dash="-", dot="|")
 class Screen:
     """Prints to one console; colours and width are the console's business (NO_COLOR, COLUMNS)."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, output: Output) -> None:
         self.console = console
+        self.output = output
+        """Where the console prints to."""
+        self.kept: Path | None = None
+        """Where the case that is seen was last saved."""
         self._marks = _FINE if console.encoding.lower().startswith("utf") else _PLAIN
         self._column = 0
         """How far the line of a text has come that is being written."""

@@ -15,8 +15,9 @@ from interlock.cli.board import Board
 from interlock.cli.demos.support import EXAMPLES, MODEL_EVENTS, Case, Order, Outcome, machine, obstacle
 from interlock.cli.menu import Option
 from interlock.cli.minds import local, person, script
-from interlock.cli.options import Keep, Model
+from interlock.cli.options import Keep, Model, check_text
 from interlock.cli.players import Player
+from interlock.cli.program import program
 from interlock.cli.screen import Screen
 from interlock.cli.stops import UsageError
 from interlock.cli.words import first_line
@@ -24,7 +25,6 @@ from interlock.statechart import Snapshot
 
 __all__ = ["DEFAULT_FILE", "SupportOptions", "support"]
 
-COMMAND = "interlock demo support"
 DEFAULT_FILE = Path("interlock-support.json")
 
 STANDARD_TEXT = "I was charged twice for my order"
@@ -67,7 +67,7 @@ def support(options: SupportOptions, screen: Screen) -> None:
     snapshot: Snapshot[Case] | None = None
     case, model = _new_case(options), options.model or Model.LOCAL
     if options.resume is not None:
-        snapshot, saved_model = desk.load(machine, board, keep, options.resume)
+        snapshot, saved_model = desk.load(machine, board, keep, options.resume, _flaw)
         case, model = snapshot.context, options.model or Model.of(saved_model, options.resume)
     player = Player(
         model,
@@ -115,11 +115,13 @@ class _Scene:
                 drafted = [f"The model's draft is not used: {case.why_not}.", "The shop's standard reply:"]
             return [f"Done: {case.receipt}", "", *drafted, case.reply or ""]
         about = {event.type: first_line(event.__doc__) for event in MODEL_EVENTS}
-        return [f"Proposed: {case.proposal}", about.get(str(case.proposal), "")]
+        wrong = None if case.proposal is None else obstacle(case, case.proposal)
+        told = [] if wrong is None else [f"It cannot be approved any more: {wrong}."]
+        return [f"Proposed: {case.proposal}", about.get(str(case.proposal), ""), *told]
 
     def ways_on(self, keep: Keep, offered: Sequence[Option]) -> list[str]:
         """Return the commands that go on with a saved case."""
-        resume = f"{COMMAND} --resume {shlex.quote(str(keep.file))}"
+        resume = f"{_command()} --resume {shlex.quote(str(keep.file))}"
         ways = replies.ways_on(resume, offered)
         return [way.replace('--answer rephrase "..."', '"I want to speak to a person"') for way in ways]
 
@@ -134,12 +136,28 @@ class _Scene:
         """Return what else there is to try."""
         if self.order.shipped:
             return "Next, play the model yourself, and try to break the rules:", [
-                f'{COMMAND} "Cancel it, or else" --shipped --model human',
+                f'{_command()} "Cancel it, or else" --shipped --model human',
             ]
         return "Next: an order on its way is not cancelled, whatever a model says.", [
-            f'{COMMAND} "Please cancel my order" --shipped',
-            f'{COMMAND} "Please cancel my order" --shipped --pretend CancelOrder',
+            f'{_command()} "Please cancel my order" --shipped',
+            f'{_command()} "Please cancel my order" --shipped --pretend CancelOrder',
         ]
+
+
+def _command() -> str:
+    return f"{program()} demo support"
+
+
+def _flaw(snapshot: Snapshot[Case]) -> str | None:
+    """Return what is wrong with a saved case that fits the types, but that this machine would never have left so."""
+    case, state = snapshot.context, str(snapshot.value)
+    if state in ("triage", "acting", "drafting") and not snapshot.children:
+        return f"nobody is waited for in {state!r}, and nothing is at work there"
+    if state in ("review", "acting", "drafting", "replying") and case.proposal is None:
+        return f"it stands in {state!r}, and nothing is proposed"
+    if state in ("drafting", "replying") and case.receipt is None:
+        return f"it stands in {state!r}, and nothing was done"
+    return f"it stands in {state!r}, and there is no reply" if state == "replying" and not case.reply else None
 
 
 def _decide(request: il.DecisionRequest) -> il.Choice:
@@ -182,8 +200,10 @@ def _new_case(options: SupportOptions) -> Case:
 
 
 def _check(options: SupportOptions) -> None:
+    check_text("the request", options.text)
+    check_text("--pretend", options.pretend)
     if options.text is not None and not options.text.strip():
-        raise UsageError(f'the request is empty; say what the customer wants: {COMMAND} "{STANDARD_TEXT}"')
+        raise UsageError(f'the request is empty; say what the customer wants: {_command()} "{STANDARD_TEXT}"')
     if options.text is not None and len(options.text) > LONGEST_TEXT:
         raise UsageError(f"the request has {len(options.text):,} characters; {LONGEST_TEXT:,} are enough for the demo")
     if options.order_amount is not None and not isfinite(options.order_amount):

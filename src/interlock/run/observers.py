@@ -7,6 +7,7 @@ import logging
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -21,6 +22,9 @@ __all__ = ["Committed", "Observer", "Observers"]
 
 Observer: TypeAlias = Callable[..., object]
 """A plain or async function; what it gives back is not looked at, what it raises is logged."""
+
+TOLD_BY: ContextVar[object] = ContextVar("interlock_told_by", default=None)
+"""The observers of the run that is telling this code something, and waits for it meanwhile."""
 
 _log = logging.getLogger("interlock.run")
 _machine_log = logging.getLogger("interlock.machine")
@@ -173,6 +177,7 @@ class Observers:
             await self._tell(self._on_chunk, text, request)
 
     async def _tell(self, observer: Observer, *values: object) -> None:
+        TOLD_BY.set(self)
         try:
             answer = observer(*values)
             if inspect.isawaitable(answer):
@@ -184,6 +189,8 @@ class Observers:
                     "observer %r raised; the run goes on as if it had not. Further errors of it are not reported",
                     getattr(observer, "__qualname__", observer),
                 )
+        finally:
+            TOLD_BY.set(None)
 
 
 def _transition(stamp: Stamp, committed: Committed, snapshot: Snapshot[Any], *, changed: bool) -> Transition:

@@ -20,7 +20,7 @@ from interlock.run.driver import Driver, Timers
 from interlock.run.exits import Exits
 from interlock.run.functions import Threads
 from interlock.run.means import Means
-from interlock.run.observers import Observers
+from interlock.run.observers import TOLD_BY, Observers
 from interlock.run.options import (
     GivenEvent,
     OnChunk,
@@ -95,6 +95,10 @@ class Run(Generic[C, I, O]):
     def send(self, event: GivenEvent) -> None:
         """Deliver an event from outside; raises :class:`InputError` for what is none of the machine's."""
         self._driver.send(read_event(self._machine, event))
+
+    def is_telling_me(self) -> bool:
+        """Whether the caller is an observer of this run, which waits for him."""
+        return TOLD_BY.get() is self._observers
 
     def subscribe(self) -> Subscription:
         """Return the trace from now on."""

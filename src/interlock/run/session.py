@@ -83,6 +83,12 @@ class AgentSession(Generic[C, I, O]):
         they are due. Not to be awaited in an observer: the session waits for that one.
         """
         self._opened()
+        if self._run.is_telling_me():
+            raise BindError(
+                "settled() was awaited by an observer of its own session, which waits for that observer; send what is "
+                "to be sent and return",
+                code="invalid-argument",
+            )
         await self._run.settled()
         return self._run.result()
 

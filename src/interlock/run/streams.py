@@ -7,6 +7,8 @@ import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import TypeAlias, cast
 
+import anyio.lowlevel
+
 from interlock.agent.contract import TextResult
 from interlock.agent.text_requests import TextRequest
 from interlock.agent.turns import checked_result
@@ -59,6 +61,8 @@ async def _read(
             if isinstance(piece, str):
                 if piece:
                     await show(piece)
+                # A generator that never waits for anything shall not keep everybody else waiting.
+                await anyio.lowlevel.checkpoint()
             elif not isinstance(piece, TextResult):
                 break
     finally:

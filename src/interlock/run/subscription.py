@@ -9,6 +9,7 @@ from typing import Self
 import anyio
 import anyio.lowlevel
 
+from interlock.errors import BindError
 from interlock.run.observers import Observers
 from interlock.run.traces import TraceEvent
 
@@ -26,6 +27,7 @@ class Subscription(AsyncIterator[TraceEvent]):
         self._unread: deque[TraceEvent] = deque()
         self._news = anyio.Event()
         self._over = False
+        self._reading = False
         observers.listeners.append(self._hear)
 
     def _hear(self, event: TraceEvent) -> None:
@@ -51,10 +53,19 @@ class Subscription(AsyncIterator[TraceEvent]):
         self.close()
 
     async def __anext__(self) -> TraceEvent:
-        while not self._unread:
-            if self._over:
-                raise StopAsyncIteration
-            self._news = anyio.Event()
-            await self._news.wait()
-        await anyio.lowlevel.checkpoint()
-        return self._unread.popleft()
+        if self._reading:
+            raise BindError(
+                "two tasks read the same trace events, and each would miss some; subscribe once for each reader",
+                code="invalid-argument",
+            )
+        self._reading = True
+        try:
+            while not self._unread:
+                if self._over:
+                    raise StopAsyncIteration
+                self._news = anyio.Event()
+                await self._news.wait()
+            await anyio.lowlevel.checkpoint()
+            return self._unread.popleft()
+        finally:
+            self._reading = False

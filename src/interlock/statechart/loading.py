@@ -100,7 +100,7 @@ class _Loader:
             self.by_node(data, "results"),
             self.output(data) if status == "done" else self.error(data) if status == "error" else None,
         )
-        return snapshot_of(configuration, self.context(data), rest)
+        return snapshot_of(configuration, self.context(data, configuration), rest)
 
     def migrated(self, data: dict[str, Any]) -> dict[str, Any]:
         saved = data.get("version")
@@ -151,13 +151,19 @@ class _Loader:
         configuration = self.table.configuration(ordered)
         return configuration if active else self.table.inert(configuration)
 
-    def context(self, data: dict[str, Any]) -> Any:
+    def context(self, data: dict[str, Any], configuration: Configuration) -> Any:
         if "context" not in data:
             raise self.bad("context", "is missing")
+        name = self.table.context.name
         try:
-            return self.table.context.load(data["context"])
+            context = self.table.context.load(data["context"])
+            for node in configuration.nodes if data["status"] == "active" else ():
+                if narrow := self.table.narrowing.get(node):
+                    name = f"{narrow.name}, as state {node.id!r} takes it"
+                    narrow.view(context)
         except Exception as error:  # validators are the author's code
-            raise self.bad("context", f"does not fit {self.table.context.name}: {reason_of(error)}") from error
+            raise self.bad("context", f"does not fit {name}: {reason_of(error)}") from error
+        return context
 
     def mapping(self, data: dict[str, Any], field: str) -> Mapping[str, Any]:
         value = data.get(field, {})

@@ -101,12 +101,14 @@ class Machine(Generic[C, I, O]):
         """Whether a source is a machine, whose steps are part of this machine's own."""
         return src in self._machines
 
-    def provide(self, sources: Mapping[str, object]) -> Machine[C, I, O]:
-        """Return this machine with some sources replaced. Only names that it declares can be given.
+    def provide(self, actors: Mapping[str, object]) -> Machine[C, I, O]:
+        """Return this machine with other functions or machines behind some of its sources, by name.
+
+        Only names that it declares can be given.
 
         Raises :class:`DefinitionError` (``unknown-source``, ``reserved-name``).
         """
-        for name in sources:
+        for name in actors:
             if name.startswith("agent."):
                 raise DefinitionError(
                     f"provide() names the source {name!r}, which is the library's own: what asks a model is carried "
@@ -120,7 +122,7 @@ class Machine(Generic[C, I, O]):
                     code="unknown-source",
                     machine=self.id,
                 )
-        merged = {**self.sources, **sources}
+        merged = {**self.sources, **actors}
         table = self.table
         if _versions(merged) != table.source_versions:
             # A function has become a machine, or a machine another one: what is saved is not the same any more.

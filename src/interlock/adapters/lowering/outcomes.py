@@ -7,7 +7,7 @@ from typing import TypedDict
 from interlock.adapters.lowering.completions import Completion
 from interlock.agent.requests import DecisionRequest
 from interlock.agent.text_requests import TextRequest
-from interlock.errors import RefusedError, TruncatedError
+from interlock.errors import ProviderError, RefusedError, TruncatedError
 
 __all__ = ["check_whole"]
 
@@ -45,4 +45,9 @@ def check_whole(completion: Completion, request: TextRequest | DecisionRequest, 
             f"the answer was cut off at {cut} before it was whole; raise the limit, or ask for less",
             partial_output=partial,
             **names,
+        )
+    if not completion.calls and not completion.text.strip() and not isinstance(request, DecisionRequest):
+        # Garbage from an endpoint must not become a successful empty answer.
+        raise ProviderError(
+            f"{kind} {request.name!r}: the answer is empty, and calls no tool", code="incomplete-answer", retryable=True
         )

@@ -86,8 +86,8 @@ class Order(BaseModel, frozen=True):
     """What the shop knows about the order."""
 
     number: str = "1042"
-    amount: float = 49.9
-    charges: int = 2
+    amount: float = Field(default=49.9, ge=0, allow_inf_nan=False)
+    charges: int = Field(default=2, ge=0)
     shipped: bool = False
 
 
@@ -215,6 +215,13 @@ def propose(action: Action) -> Callable[[Case, il.Event], il.Move | None]:
     return lambda case, _: None if obstacle(case, action) else agent.goto("review", proposal=action)
 
 
+def approve(case: Case, _: Approve) -> il.Move | None:
+    """Do what is proposed, if it is still possible: between a proposal and its approval, days may pass."""
+    if case.proposal is None or obstacle(case, case.proposal):
+        return None
+    return agent.goto("acting")
+
+
 def change(case: Case, wanted: Change) -> il.Move:
     """Decide again, without what was turned down, and for the other wish if there is one."""
     declined = case.declined if case.proposal is None else (*case.declined, case.proposal)
@@ -264,7 +271,7 @@ machine = agent.machine(
             ]
         ),
         "review": agent.state(
-            on=[agent.on(Approve, "acting"), agent.on(Change, change), agent.on(Reject, "closed")],
+            on=[agent.on(Approve, approve), agent.on(Change, change), agent.on(Reject, "closed")],
         ),
         "acting": agent.state(
             invoke=agent.call(

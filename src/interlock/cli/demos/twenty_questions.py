@@ -49,7 +49,7 @@ class Start(BaseModel, frozen=True):
 class Game(BaseModel, frozen=True):
     """The context: how many turns are left, and all that was said."""
 
-    turns_left: int = 20
+    turns_left: int = Field(default=20, ge=0)
     asked: tuple[Answered, ...] = ()
     guess: str | None = None
 
