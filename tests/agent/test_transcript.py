@@ -1,10 +1,13 @@
 """What a provider would refuse in a transcript, and that what is written here is never refused."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import interlock.agent as il
+from interlock.errors import InvalidMessagesError
 from tests.agent.strategies import json, outputs, transcripts, words
 
 
@@ -66,6 +69,26 @@ def test_each_fault_is_found_where_it_is(messages: tuple[il.AgentMessage, ...], 
     found = il.check_transcript(messages)
     assert [(problem.fault, problem.path, problem.tool_call_id) for problem in found] == problems
     assert all(problem.reason for problem in found)
+
+
+def test_a_result_is_of_the_tool_that_was_called():
+    output = il.TextOutput(value="x")
+    other = il.tool_message([il.ToolResultPart(tool_call_id="a", tool_name="other", output=output)])
+    (problem,) = il.check_transcript((call("a"), other))
+    assert (problem.fault, problem.path) == ("other-tool", "[1].content[0]")
+    assert "'t'" in problem.reason
+    assert "'other'" in problem.reason
+
+
+def test_json_is_judged_as_what_it_stands_for():
+    messages = [message.model_dump(mode="json") for message in (call("a", "b"), result("a"))]
+    assert il.check_transcript(messages) == il.check_transcript((call("a", "b"), result("a")))
+
+
+@pytest.mark.parametrize("given", [None, 5, "x", ({"role": "user"},), [5]])
+def test_what_is_no_transcript_is_not_judged(given: Any):
+    with pytest.raises(InvalidMessagesError):
+        il.check_transcript(given)
 
 
 @given(transcripts)

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel
@@ -333,6 +334,10 @@ DECLARED: list[Row] = [
         state(invoke=agent.decide(model="quik")),
         "unknown-model",
         "state 'a': model='quik' .* Did you mean 'quick'",
+    ),
+    *(
+        (f"{name}={value!r}", partial(agent.decide, **{name: value}), "invalid-decision", name)
+        for name, value in (("model", " "), ("top_p", 7), ("temperature", -1), ("temperature", float("nan")))
     ),
     ("an alias of nothing", lambda: il.setup_agent(events=[Ask], models={"quick": ""}), "invalid-model", "'quick': ''"),
     (

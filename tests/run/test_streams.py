@@ -269,3 +269,23 @@ async def test_a_malformed_result_is_the_executors_fault(wrong: dict[str, Any]):
     assert isinstance(result, il.Failed)
     assert result.error.code == "invalid-executor-result"
     assert next(iter(wrong)) in result.error.message
+
+
+async def test_what_an_exception_in_the_block_cut_off_has_not_come_to_rest():
+    class HostError(Exception):
+        pass
+
+    stream = None
+    try:
+        async with il.stream_agent(writer("stream"), executors=il.ScriptedExecutors(text=["a b"])) as stream:
+            async for _ in stream:
+                raise HostError
+    except HostError:
+        pass
+    assert stream is not None
+    assert isinstance(stream.result, il.Failed)
+    assert stream.result.cause == "aborted"
+    again = await il.run_agent(
+        writer("stream"), snapshot=stream.result.snapshot, executors=il.ScriptedExecutors(text=["a b"])
+    )
+    assert isinstance(again, il.Done)

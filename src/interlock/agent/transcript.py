@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from interlock.agent.messages import AgentMessage, ToolCallPart, ToolResultPart
+from interlock.agent.messages_schema import messages_schema
 
 __all__ = ["TranscriptFault", "TranscriptProblem", "check_transcript", "open_calls"]
 
 TranscriptFault: TypeAlias = Literal[
-    "call-without-result", "result-without-call", "result-before-call", "result-too-late", "duplicate-id", "empty-id"
+    "call-without-result",
+    "result-without-call",
+    "result-before-call",
+    "result-too-late",
+    "duplicate-id",
+    "empty-id",
+    "other-tool",
 ]
 """What can be wrong between a tool call and its result."""
 
@@ -26,13 +33,14 @@ class TranscriptProblem:
     reason: str
 
 
-def check_transcript(messages: Sequence[AgentMessage]) -> tuple[TranscriptProblem, ...]:
+def check_transcript(messages: Sequence[AgentMessage | Mapping[str, object]]) -> tuple[TranscriptProblem, ...]:
     """Return what a strict provider would refuse, in the order of the messages; nothing, if it would take them.
 
-    Each tool call has a result of its own, in the same message or in the tool messages right behind it, and no id is
-    used twice.
+    Each tool call has a result of its own, of the same tool, in the same message or in the tool messages right behind
+    it, and no id is used twice. Takes messages or their JSON; raises :class:`InvalidMessagesError` for what is neither.
     """
-    return tuple(problem for _, problem in sorted(_problems(messages), key=lambda item: item[0]))
+    found = _problems(messages_schema.validate(messages))
+    return tuple(problem for _, problem in sorted(found, key=lambda item: item[0]))
 
 
 def open_calls(messages: Sequence[AgentMessage]) -> tuple[str, ...]:
@@ -44,6 +52,7 @@ def open_calls(messages: Sequence[AgentMessage]) -> tuple[str, ...]:
 
 def _problems(messages: Sequence[AgentMessage]) -> Iterator[tuple[tuple[int, int], TranscriptProblem]]:
     calls: dict[str, tuple[int, int]] = {}
+    names: dict[str, str] = {}
     results: dict[str, tuple[int, int]] = {}
     early: dict[str, tuple[int, int]] = {}
     for at, place, part in _parts(messages):
@@ -55,6 +64,7 @@ def _problems(messages: Sequence[AgentMessage]) -> Iterator[tuple[tuple[int, int
             if identity in calls:
                 yield place, _problem("duplicate-id", place, identity, f"{_at(calls[identity])} has this id already")
             calls.setdefault(identity, place)
+            names.setdefault(identity, part.tool_name)
         elif identity in results:
             yield (
                 place,
@@ -67,6 +77,11 @@ def _problems(messages: Sequence[AgentMessage]) -> Iterator[tuple[tuple[int, int
             if calls[identity][0] != _asker(messages, at):
                 reason = f"the call is {_at(calls[identity])}, and another message stands between them"
                 yield place, _problem("result-too-late", place, identity, reason)
+            if names[identity] != part.tool_name:
+                reason = (
+                    f"the call {_at(calls[identity])} is of {names[identity]!r}, and this answers {part.tool_name!r}"
+                )
+                yield place, _problem("other-tool", place, identity, reason)
     for identity, place in early.items():
         if identity in calls:
             yield place, _problem("result-before-call", place, identity, f"the call is {_at(calls[identity])}")

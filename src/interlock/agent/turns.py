@@ -340,7 +340,8 @@ def _given(request: TextRequest, result: TextResult, renamed: Mapping[str, str])
     elif set(unanswered) != set(renamed.values()) or len(unanswered) != len(result.tool_calls):
         wrong = f"open calls {list(unanswered)}, but tool_calls has {list(renamed.values())}"
     else:
-        closing = _answered([ToolCall(identity, "tool") for identity in unanswered], {})
+        names = {renamed[call.id]: call.name for call in result.tool_calls}
+        closing = _answered([ToolCall(identity, names[identity]) for identity in unanswered], {})
         problems = check_transcript((*messages, closing) if unanswered else messages)
         if not problems:
             return messages

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
 from interlock.agent.messages import AgentMessage
 from interlock.agent.messages_schema import messages_schema
@@ -28,16 +28,22 @@ def _messages(given: object) -> object:
         raise ValueError("; ".join(f"{path}: {reason}" for path, reason in error.problems[:5])) from None
 
 
+def _naming(model: str) -> str:
+    if not model.strip():
+        raise ValueError("is blank; name a model, or leave it out")
+    return model
+
+
 class Wording(BaseModel, frozen=True, strict=True, extra="forbid"):
     """What is said to a model in any kind of request, each field at its value."""
 
-    model: str | None = None
+    model: Annotated[str, AfterValidator(_naming)] | None = None
     system: str | None = None
     prompt: str | None = None
     messages: Annotated[tuple[AgentMessage, ...], BeforeValidator(_messages)] = ()
-    temperature: float | None = None
+    temperature: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     max_output_tokens: Annotated[int, Field(gt=0)] | None = None
-    top_p: float | None = None
+    top_p: Annotated[float, Field(ge=0, le=1)] | None = None
     top_k: Annotated[int, Field(gt=0)] | None = None
     seed: int | None = None
     stop_sequences: Annotated[tuple[str, ...], Field(strict=False)] = ()

@@ -183,6 +183,10 @@ class Driver(Generic[C]):
                 async with self._observers.telling(self._exits), anyio.create_task_group() as group:
                     await self._go(group, stay=stay)
                     group.cancel_scope.cancel()
+        except BaseException:
+            if not self._rested.is_set():
+                self.abort("the run was cancelled")  # where it stands is nothing that it has settled on
+            raise
         finally:
             self._over = True
             self._rested.set()
