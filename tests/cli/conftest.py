@@ -133,8 +133,10 @@ def talk(here):
             if left and left[0][0].encode() in shown[read_up_to:]:
                 read_up_to = len(shown)
                 os.write(ours, left.pop(0)[1].encode())
-        os.close(ours)
-        status = started.wait(ENOUGH)
+        try:
+            status = started.wait(ENOUGH)
+        finally:
+            os.close(ours)  # not before: it hangs up on a program that is still about to end
         assert not left, f"never asked: {left}\n{shown.decode()}"
         return status, shown.decode().replace("\r\n", "\n")
 
