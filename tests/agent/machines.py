@@ -1,86 +1,12 @@
 """Machines that the tests of this room speak about."""
 
-from typing import Literal
-
 from pydantic import BaseModel
 
 import interlock.agent as il
 import interlock.statechart as sc
+from tests.guessing import game
 
-
-class Ask(il.Event):
-    """Ask one yes/no question."""
-
-    question: str
-
-
-class Guess(il.Event):
-    """Guess the secret. Ends the game."""
-
-    guess: str
-
-
-class Reply(il.Event, actor="human"):
-    """The answer to the last question."""
-
-    answer: Literal["yes", "no", "unsure"]
-
-
-class Game(BaseModel, frozen=True):
-    questions_left: int = 20
-    transcript: tuple[str, ...] = ()
-    guess: str | None = None
-
-
-class Verdict(BaseModel):
-    guess: str | None
-
-
-game = il.setup_agent(context=Game, events=[Ask, Guess, Reply], output=Verdict)
-
-twenty_questions = game.machine(
-    "twenty-questions",
-    context=Game(),
-    initial="deciding",
-    states={
-        "deciding": game.state(
-            invoke=game.decide(
-                model="quick",
-                system="Find the secret.",
-                prompt=lambda context: "\n".join(context.transcript) or "Nothing asked yet.",
-                allowed_events=[Ask, Guess],
-                on_error="stumped",
-            ),
-            on=[
-                game.on(
-                    Ask,
-                    lambda context, ask: (
-                        game.goto(
-                            "answering",
-                            questions_left=context.questions_left - 1,
-                            transcript=(*context.transcript, f"Q: {ask.question}"),
-                        )
-                        if context.questions_left > 1
-                        else None
-                    ),
-                ),
-                game.on(Guess, lambda _, guess: game.goto("revealing", guess=guess.guess)),
-            ],
-        ),
-        "answering": game.state(
-            on=[
-                game.on(
-                    Reply,
-                    lambda context, reply: game.goto(
-                        "deciding", transcript=(*context.transcript, f"A: {reply.answer}")
-                    ),
-                )
-            ]
-        ),
-        "revealing": game.final(output=lambda context: Verdict(guess=context.guess)),
-        "stumped": game.final(output=lambda _: Verdict(guess=None)),
-    },
-)
+twenty_questions = game()
 
 
 class Approve(il.Event):

@@ -10,7 +10,9 @@ from pydantic import BaseModel
 import interlock.agent as il
 import interlock.statechart as sc
 from interlock.errors import ErrorInfo, HandlerError, InputError, InvalidMoveError
-from tests.agent.machines import Add, Ask, Game, Guess, Reply, Verdict, game, twenty_questions
+from tests.agent.machines import Add, twenty_questions
+from tests.guessing import Ask, Game, Guess, Reply, Verdict
+from tests.guessing import agent as game
 
 
 def step(machine: sc.Machine, snapshot: sc.Snapshot, *events: object) -> sc.Snapshot:

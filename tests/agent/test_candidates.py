@@ -11,19 +11,19 @@ from tests.agent.machines import (
     SUPPORT_EVENTS,
     Add,
     Approve,
-    Ask,
     Case,
     Clear,
     Escalate,
     Partial,
     Refuse,
-    game,
     started,
     support,
     support_machine,
     twenty_questions,
     types,
 )
+from tests.guessing import Ask
+from tests.guessing import agent as game
 
 
 def offered(*, context: Case = ORDINARY, **fields: object) -> list[str]:

@@ -18,20 +18,17 @@ from interlock.errors import (
 from tests.agent.machines import (
     Add,
     Approve,
-    Ask,
     Case,
     Escalate,
-    Game,
-    Guess,
     Partial,
     Refuse,
-    Reply,
-    game,
     started,
     support,
     support_machine,
     twenty_questions,
 )
+from tests.guessing import Ask, Game, Guess, Reply
+from tests.guessing import agent as game
 
 
 def asked(machine: sc.Machine, snapshot: sc.Snapshot | None = None) -> tuple[sc.OwedInvocation, il.DecisionRequest]:

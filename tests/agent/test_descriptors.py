@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from interlock.agent import describe
 from interlock.agent.descriptors import tool_names
-from tests.agent.machines import Add, Approve, Ask, Guess, Reply
+from tests.agent.machines import Add, Approve
+from tests.guessing import Ask, Guess, Reply
 
 
 def test_a_descriptor_holds_name_words_and_schema():

@@ -6,7 +6,8 @@ import pytest
 
 import interlock.agent as il
 from interlock.errors import InputError
-from tests.agent.machines import Add, Refuse, Reply, support_machine, twenty_questions
+from tests.agent.machines import Add, Refuse, support_machine, twenty_questions
+from tests.guessing import Reply
 
 machine = support_machine()
 

@@ -10,7 +10,8 @@ import anyio.lowlevel
 import pytest
 
 import interlock as il
-from tests.run.machines import Guess, game, work
+from tests.guessing import Guess, game
+from tests.run.machines import work
 from tests.run.test_cancel import Inside, busy, executors, tasks
 from tests.run.writing import writer
 

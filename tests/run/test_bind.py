@@ -6,7 +6,8 @@ import pytest
 
 import interlock as il
 import interlock.statechart as sc
-from tests.run.machines import game, work
+from tests.guessing import game
+from tests.run.machines import work
 from tests.run.writing import writer
 
 

@@ -14,7 +14,8 @@ from pydantic import BaseModel
 
 import interlock as il
 import interlock.statechart as sc
-from tests.run.machines import Left, Right, deciding_pair, game, pair_agent, work
+from tests.guessing import game
+from tests.run.machines import Left, Right, deciding_pair, pair_agent, work
 
 ROOT = Path(__file__).parents[2]
 

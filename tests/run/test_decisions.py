@@ -7,7 +7,8 @@ import pytest
 
 import interlock as il
 import interlock.statechart as sc
-from tests.run.machines import Ask, Game, Guess, Left, Reply, Right, Verdict, agent, deciding_pair, game, pair_agent
+from tests.guessing import Ask, Game, Guess, Reply, Verdict, agent, game
+from tests.run.machines import Left, Right, deciding_pair, pair_agent
 
 ASK = {"type": "Ask", "question": "Is it alive?"}
 

@@ -8,7 +8,8 @@ import anyio
 import pytest
 
 import interlock as il
-from tests.run.machines import game, work
+from tests.guessing import game
+from tests.run.machines import work
 from tests.run.writing import calls, writer
 
 MACHINE = """

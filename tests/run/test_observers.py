@@ -8,7 +8,7 @@ import pytest
 import interlock as il
 import interlock.statechart as sc
 from interlock.run import Committed
-from tests.run.machines import Guess, game
+from tests.guessing import Guess, game
 
 
 class Shout(il.Event):

@@ -10,14 +10,14 @@ import pytest
 
 import interlock as il
 import interlock.statechart as sc
-from tests.run.machines import Guess, Reply, Verdict, game
+from tests.guessing import Guess, Reply, Verdict, game
 
 ROOT = Path(__file__).parents[2]
 
 ELSEWHERE = """
 import json, sys
 import interlock as il
-from tests.run.machines import game
+from tests.guessing import game
 
 saved, event = json.load(sys.stdin)
 scripted = il.ScriptedExecutors(decisions=[{"type": "Guess", "guess": "a cat"}])

@@ -8,7 +8,8 @@ import pytest
 
 import interlock as il
 import interlock.statechart as sc
-from tests.run.machines import Ask, Guess, Reply, game, work
+from tests.guessing import Ask, Guess, Reply, game
+from tests.run.machines import work
 from tests.run.test_cancel import Inside, busy, executors, tasks
 
 SCRIPT = [Ask(question="Alive?"), Ask(question="Big?"), Guess(guess="cat")]

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 import interlock as il
-from tests.run.machines import Guess, game, work
+from tests.guessing import Guess, game
+from tests.run.machines import work
 
 WHO: ContextVar[str] = ContextVar("WHO")
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,8 @@ import anyio.lowlevel
 import pytest
 
 import interlock as il
-from tests.run.machines import Ask, Guess, Reply, game, work
+from tests.guessing import Ask, Guess, Reply, game
+from tests.run.machines import work
 from tests.run.test_observers import talking
 from tests.run.writing import add, calls, writer
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import interlock as il
-from tests.run.machines import Guess, Verdict, game
+from tests.guessing import Guess, Verdict, game
 from tests.run.writing import Letter, add, calls, writer
 
 
