@@ -16,6 +16,13 @@ from interlock.adapters.lowering.names import wire_call_id, wire_name, wire_name
 from interlock.adapters.lowering.schemas import object_schema, restored, strict_schema
 from interlock.agent import DecisionAttempt, DecisionRequest, Event
 from interlock.agent.descriptors import describe
+from interlock.agent.message_helpers import (
+    assistant_message,
+    get_message_text,
+    system_message,
+    tool_message,
+    user_message,
+)
 from interlock.agent.messages import (
     ContentOutput,
     ErrorJsonOutput,
@@ -25,11 +32,6 @@ from interlock.agent.messages import (
     TextPart,
     ToolCallPart,
     ToolResultPart,
-    assistant_message,
-    get_message_text,
-    system_message,
-    tool_message,
-    user_message,
 )
 from interlock.errors import UnsupportedRequestError
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from interlock.agent import DecisionAttempt, Event
-from interlock.agent.messages import user_message
+from interlock.agent.message_helpers import user_message
 from interlock.errors import UnsupportedRequestError
 
 from .openai_calls import choose

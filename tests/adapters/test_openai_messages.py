@@ -5,13 +5,11 @@ from dataclasses import replace
 import pytest
 
 from interlock.adapters.openai import openai_executors
+from interlock.agent.message_helpers import assistant_message, system_message, user_message
 from interlock.agent.messages import (
     ImagePart,
     TextPart,
     ToolCallPart,
-    assistant_message,
-    system_message,
-    user_message,
 )
 from interlock.agent.text_requests import TextRequest
 from interlock.errors import DefinitionError, ProviderError, UnsupportedRequestError

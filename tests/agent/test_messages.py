@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -267,3 +268,20 @@ def test_what_a_provider_alone_understands_passes_through():
     assert message.model_dump(mode="json")["providerOptions"] == {"anthropic": {"cache": {"type": "ephemeral"}}}
     with pytest.raises(TypeError, match="immutable"):
         message.provider_options["anthropic"]["cache"] = 3  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: il.system_message(5), "content"),
+        (lambda: il.user_message(None), "content"),
+        (lambda: il.user_message([il.ToolCallPart(tool_call_id="a", tool_name="t", input={})]), r"content\[0\]"),
+        (lambda: il.tool_message("x"), "content"),
+        (lambda: il.assistant_message("x", provider_options="y"), "provider_options"),
+        (lambda: il.get_message_text("x"), "object"),
+    ],
+    ids=["system", "user", "a part that is no person's", "tool", "options", "text"],
+)
+def test_what_the_helpers_cannot_make_or_read_is_said(make: Any, said: str):
+    with pytest.raises(InvalidMessagesError, match=said):
+        make()

@@ -20,7 +20,7 @@ import anyio.to_thread
 from interlock.adapters.embedding import MODEL, Similarity, load
 from interlock.agent.contract import Choice, DecideExecutor, ExecutorInfo, Executors
 from interlock.agent.descriptors import EventDescriptor
-from interlock.agent.messages import get_message_text
+from interlock.agent.message_helpers import get_message_text
 from interlock.agent.requests import DecisionRequest
 from interlock.errors import BindError, UncertainChoiceError
 

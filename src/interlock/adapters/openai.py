@@ -21,7 +21,7 @@ from interlock.adapters.lowering.events import EventLines, parsed_event
 from interlock.adapters.lowering.failures import broken_off, no_answer, provider_error, reported
 from interlock.adapters.lowering.text_form import TextForm, text_form
 from interlock.agent.contract import Choice, ExecutorInfo, Executors, TextResult
-from interlock.agent.messages import system_message, user_message
+from interlock.agent.message_helpers import system_message, user_message
 from interlock.agent.model_refs import checked_models
 from interlock.agent.requests import DecisionRequest
 from interlock.agent.text_requests import TextRequest, request_messages

@@ -34,7 +34,10 @@ from interlock.adapters.weights import fetch
 from interlock.agent.contract import Choice, ExecutorInfo, Executors, TextResult
 from interlock.agent.descriptors import EventDescriptor
 from interlock.agent.envelope import provider_output_schema
-from interlock.agent.messages import AgentMessage, system_message, user_message
+from interlock.agent.message_helpers import system_message, user_message
+from interlock.agent.messages import (
+    AgentMessage,
+)
 from interlock.agent.requests import DecisionRequest
 from interlock.agent.text_requests import TextRequest, request_messages
 from interlock.errors import UnsupportedRequestError, WeightsError

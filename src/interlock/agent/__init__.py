@@ -24,6 +24,13 @@ from interlock.agent.descriptors import EventDescriptor, describe
 from interlock.agent.envelope import parse_provider_output, provider_output_schema
 from interlock.agent.events import Event
 from interlock.agent.legality import candidates
+from interlock.agent.message_helpers import (
+    assistant_message,
+    get_message_text,
+    system_message,
+    tool_message,
+    user_message,
+)
 from interlock.agent.messages import (
     AgentMessage,
     AssistantMessage,
@@ -46,11 +53,6 @@ from interlock.agent.messages import (
     ToolResultPart,
     UserMessage,
     UserPart,
-    assistant_message,
-    get_message_text,
-    system_message,
-    tool_message,
-    user_message,
 )
 from interlock.agent.messages_schema import MessagesSchema, messages_schema
 from interlock.agent.model_refs import ModelRef, parse_model_ref

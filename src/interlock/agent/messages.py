@@ -1,6 +1,6 @@
 """Messages: who says what to a model, in parts. Their JSON is the AI SDK's, so transcripts can move either way.
 
->>> user_message("Is it alive?").model_dump(mode="json")
+>>> UserMessage(content="Is it alive?").model_dump(mode="json")
 {'role': 'user', 'content': 'Is it alive?'}
 
 Attributes are written as Python writes them (``tool_call_id``), JSON as the AI SDK does (``toolCallId``); data in
@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast
 
@@ -58,11 +58,6 @@ __all__ = [
     "ToolResultPart",
     "UserMessage",
     "UserPart",
-    "assistant_message",
-    "get_message_text",
-    "system_message",
-    "tool_message",
-    "user_message",
 ]
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")  # no base64 text holds a colon
@@ -277,46 +272,3 @@ AgentMessage: TypeAlias = Annotated[
     SystemMessage | UserMessage | AssistantMessage | ToolMessage, Field(discriminator="role")
 ]
 """A message of any role; ``tuple[AgentMessage, ...]`` is a context field that holds a transcript."""
-
-
-def system_message(content: str, *, provider_options: ProviderOptions | None = None) -> SystemMessage:
-    """Return a message that tells the model what to be and do."""
-    return SystemMessage(content=content, provider_options=provider_options)
-
-
-def user_message(
-    content: str | Sequence[TextPart | ImagePart | FilePart], *, provider_options: ProviderOptions | None = None
-) -> UserMessage:
-    """Return what a person says: text, or parts."""
-    return UserMessage(
-        content=content if isinstance(content, str) else tuple(content), provider_options=provider_options
-    )
-
-
-def assistant_message(
-    content: str | Sequence[TextPart | FilePart | ToolCallPart | ToolResultPart],
-    *,
-    provider_options: ProviderOptions | None = None,
-) -> AssistantMessage:
-    """Return what a model said: text, or parts."""
-    return AssistantMessage(
-        content=content if isinstance(content, str) else tuple(content), provider_options=provider_options
-    )
-
-
-def tool_message(content: Sequence[ToolResultPart], *, provider_options: ProviderOptions | None = None) -> ToolMessage:
-    """Return what came of tool calls."""
-    return ToolMessage(content=tuple(content), provider_options=provider_options)
-
-
-def get_message_text(message: SystemMessage | UserMessage | AssistantMessage | ToolMessage) -> str:
-    """Return the text of a message: its text parts and the texts that tools answered, a line each."""
-    if isinstance(message.content, str):
-        return message.content
-    found: list[str] = []
-    for part in message.content:
-        if isinstance(part, TextPart):
-            found.append(part.text)
-        elif isinstance(part, ToolResultPart) and isinstance(part.output, TextOutput):
-            found.append(part.output.value)
-    return "\n".join(found)

@@ -8,7 +8,10 @@ from typing import Literal, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
-from interlock.agent.messages import AgentMessage, system_message, user_message
+from interlock.agent.message_helpers import system_message, user_message
+from interlock.agent.messages import (
+    AgentMessage,
+)
 from interlock.agent.messages_schema import messages_schema
 from interlock.agent.reasons import reasons
 from interlock.agent.requests import JsonObject

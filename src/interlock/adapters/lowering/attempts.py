@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 
-from interlock.agent.messages import UserMessage, user_message
+from interlock.agent.message_helpers import user_message
+from interlock.agent.messages import (
+    UserMessage,
+)
 from interlock.agent.reasons import short
 from interlock.agent.requests import DecisionAttempt, DecisionRequest
 
