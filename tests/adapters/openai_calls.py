@@ -34,7 +34,7 @@ async def watch(server: OpenAIServer, request: TextRequest, mode: str, **options
     made = executors(server, **options)
     if mode == "generate":
         assert made.generate_text is not None
-        result = await made.generate_text(request, INFO)  # type: ignore[misc]
+        result = await made.generate_text(request, INFO)
         assert isinstance(result, TextResult)
         return result, []
     assert made.stream_text is not None
@@ -55,7 +55,7 @@ async def choose(server: OpenAIServer, request: DecisionRequest, **options: Any)
     """Return the choice of a call that the server must not refuse."""
     decide = executors(server, **options).decide
     assert decide is not None
-    choice = await decide(request, INFO)  # type: ignore[misc]
+    choice = await decide(request, INFO)
     assert isinstance(choice, Choice)
     assert not server.refusals
     return choice

@@ -6,11 +6,7 @@ import pytest
 
 from interlock.adapters.openai import openai_executors
 from interlock.agent.message_helpers import assistant_message, system_message, user_message
-from interlock.agent.messages import (
-    ImagePart,
-    TextPart,
-    ToolCallPart,
-)
+from interlock.agent.messages import ImagePart, TextPart, ToolCallPart
 from interlock.agent.text_requests import TextRequest
 from interlock.errors import DefinitionError, ProviderError, UnsupportedRequestError
 

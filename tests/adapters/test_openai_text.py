@@ -8,12 +8,7 @@ from interlock.adapters.openai import openai_executors
 from interlock.agent import Usage
 from interlock.agent.contract import ToolCall
 from interlock.agent.message_helpers import assistant_message, tool_message
-from interlock.agent.messages import (
-    JsonOutput,
-    TextPart,
-    ToolCallPart,
-    ToolResultPart,
-)
+from interlock.agent.messages import JsonOutput, TextPart, ToolCallPart, ToolResultPart
 from interlock.agent.text_requests import TextRequest, ToolDescriptor
 from interlock.errors import InvalidOutputError, ProviderError, RefusedError, TruncatedError, UnsupportedRequestError
 

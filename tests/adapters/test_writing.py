@@ -20,10 +20,7 @@ from interlock.agent import DecisionAttempt, DecisionRequest, Event, ExecutorInf
 from interlock.agent.contract import TextResult
 from interlock.agent.descriptors import describe
 from interlock.agent.message_helpers import assistant_message, user_message
-from interlock.agent.messages import (
-    ImagePart,
-    TextPart,
-)
+from interlock.agent.messages import ImagePart, TextPart
 from interlock.agent.text_requests import TextRequest, ToolDescriptor
 from interlock.errors import (
     MissingExtraError,

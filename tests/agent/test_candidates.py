@@ -27,7 +27,7 @@ from tests.guessing import agent as game
 
 
 def offered(*, context: Case = ORDINARY, **fields: object) -> list[str]:
-    machine = support_machine(support.decide(**fields), context)  # type: ignore[arg-type]
+    machine = support_machine(support.decide(**fields), context)
     snapshot = started(machine)
     spec = sc.owed(snapshot).invocations[0].logic
     return types(il.candidates(machine, snapshot, spec))

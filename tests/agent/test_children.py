@@ -167,13 +167,13 @@ def test_machines_nest_at_any_depth():
 
 def test_a_constant_input_is_checked_when_the_state_is_written():
     with pytest.raises(DefinitionError, match=r"child\('interview'\): input=\{'question': 3\}.*question: Input should"):
-        report.child(interview, input={"question": 3})  # type: ignore[arg-type]
+        report.child(interview, input={"question": 3})
     with pytest.raises(DefinitionError, match="it needs an input, and none is given"):
-        report.child(interview)  # type: ignore[call-overload]
+        report.child(interview)
 
 
 def test_an_input_that_a_function_makes_is_checked_where_it_is_made():
-    wrong = reporting(report.child(interview, input=lambda context: {"question": len(context.topic)}))  # type: ignore[arg-type,misc]
+    wrong = reporting(report.child(interview, input=lambda context: {"question": len(context.topic)}))
     with pytest.raises(HandlerError, match=r"machine 'report', state 'working'.*lambda.*machine 'interview'.*question"):
         sc.initial_transition(wrong)
 

@@ -39,7 +39,7 @@ def asked(machine: sc.Machine, snapshot: sc.Snapshot | None = None) -> tuple[sc.
 
 def judged(machine: sc.Machine, event: object, snapshot: sc.Snapshot | None = None) -> il.Event | DecisionAttempt:
     owed, request = asked(machine, snapshot)
-    return il.judge(machine, owed.snapshot, request, Choice(event))  # type: ignore[arg-type]
+    return il.judge(machine, owed.snapshot, request, Choice(event))
 
 
 # -- the request -----------------------------------------------------------------------------------------------------
@@ -99,11 +99,20 @@ def test_every_word_may_be_a_function_of_the_context():
     hash(request.messages)
 
 
+def test_the_words_of_a_decision_in_order():
+    _, request = asked(support_machine(support.decide(system="Be fair.", prompt="What now?")))
+    refused = request.with_attempts((DecisionAttempt(failure="unknown-event", reason="x"),))
+    assert il.request_messages(refused) == (il.system_message("Be fair."), user_message("What now?"))
+    told = [{"role": "user", "content": "y"}]
+    _, request = asked(support_machine(support.decide(messages=lambda case: told)))
+    assert il.request_messages(request) == (user_message("y"),)
+
+
 def test_a_word_that_raises_or_is_of_another_type_is_named():
     with pytest.raises(HandlerError, match=r"machine 'support', state 'support.open': prompt= .* raised ZeroDivision"):
         asked(support_machine(support.decide(prompt=lambda case: str(1 // 0))))
     with pytest.raises(InvalidMoveError, match=r"prompt= of the decision, .*lambda.*, returned prompt: .*given: 50"):
-        asked(support_machine(support.decide(prompt=lambda case: case.amount)))  # type: ignore[arg-type,return-value]
+        asked(support_machine(support.decide(prompt=lambda case: case.amount)))
     with pytest.raises(InvalidMoveError, match=r"messages= .* prompt and messages"):
         asked(support_machine(support.decide(prompt="x", messages=lambda case: [{"role": "user", "content": "y"}])))
 

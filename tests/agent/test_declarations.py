@@ -178,7 +178,7 @@ def test_a_state_may_do_several_things_at_once():
 
 
 def emitting(then: object) -> sc.Machine:
-    return agent.machine("emitting", initial="a", states={"a": agent.state(on=[agent.on(Go, then)])})  # type: ignore[call-overload]
+    return agent.machine("emitting", initial="a", states={"a": agent.state(on=[agent.on(Go, then)])})
 
 
 def test_declared_events_may_be_emitted():

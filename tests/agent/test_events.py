@@ -169,7 +169,7 @@ def test_a_base_beside_may_take_keywords_of_its_own():
             super().__init_subclass__(**others)
             cls.mark = mark
 
-    class Ask(Event, Marked, mark="x"):  # type: ignore[call-arg]
+    class Ask(Event, Marked, mark="x"):
         question: str
 
     assert Ask.mark == "x"

@@ -92,8 +92,8 @@ machine = agent.machine("m", initial="a", states={"a": agent.state(on=[agent.on(
     ("given", "known", "reason"),
     [
         ({"type": "Picky", "s": "zz"}, True, "KeyError: 'zz'"),
-        (Number.model_construct(n=object()), True, "PydanticSerializationError"),  # type: ignore[arg-type]
-        (Number.model_construct(n="evil"), True, "n: Input should be a valid integer"),  # type: ignore[arg-type]
+        (Number.model_construct(n=object()), True, "PydanticSerializationError"),
+        (Number.model_construct(n="evil"), True, "n: Input should be a valid integer"),
         (Mute(), True, "RuntimeError: no words"),
         (Thorny(), False, "RuntimeError: thorns"),
         ({"type": "Free", "x": Thorny()}, True, "Thorny"),
@@ -115,10 +115,10 @@ def test_whatever_is_raised_the_event_is_refused(given: Any, known: bool, reason
     "choice",
     [
         il.Choice({"type": "Picky", "s": "zz"}),
-        il.Choice(Number.model_construct(n=object())),  # type: ignore[arg-type]
+        il.Choice(Number.model_construct(n=object())),
         il.Choice(Mute()),
         il.Choice({"type": "Number"}, problem="none was made \ud800"),
-        il.Choice({"type": "Number"}, problem="several were made", reason=5),  # type: ignore[arg-type]
+        il.Choice({"type": "Number"}, problem="several were made", reason=5),
     ],
 )
 def test_a_models_choice_is_a_refused_attempt(choice: il.Choice):

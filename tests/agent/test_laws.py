@@ -44,7 +44,7 @@ def test_only_what_the_machine_takes_comes_out_as_an_event(
     except NoLegalEventsError:
         return
     before = snapshot.to_json()
-    judged = il.judge(machine, snapshot, request, Choice(answer, reason=said))  # type: ignore[arg-type]
+    judged = il.judge(machine, snapshot, request, Choice(answer, reason=said))
     assert snapshot.to_json() == before
     if isinstance(judged, DecisionAttempt):
         written = json.loads(json.dumps(judged.to_json(), allow_nan=False))

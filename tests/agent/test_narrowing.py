@@ -246,6 +246,6 @@ def test_a_machine_is_built_with_the_whole_context():
 
 def test_a_narrower_state_is_another_version():
     def version(**fields: object) -> str:
-        return sc.machine("m", context=Game(), initial="a", states={"a": sc.state(**fields)}).version  # type: ignore[arg-type]
+        return sc.machine("m", context=Game(), initial="a", states={"a": sc.state(**fields)}).version
 
     assert version(context=OnlyGuess) != version()

@@ -186,17 +186,17 @@ WRONG: list[tuple[str, Any, str, str]] = [
         "text request 't': prompt and messages say the same",
     ),
     ("no name", lambda: il.text_request("", model="m", prompt="x"), "invalid-request", "give it a name"),
-    ("no model", lambda: il.text_request("t", model=3, prompt="x"), "invalid-request", "model: .*given: 3"),  # type: ignore[arg-type]
-    ("a mode", lambda: il.text_request("t", model="m", prompt="x", mode="sing"), "invalid-request", "mode='sing'"),  # type: ignore[arg-type]
+    ("no model", lambda: il.text_request("t", model=3, prompt="x"), "invalid-request", "model: .*given: 3"),
+    ("a mode", lambda: il.text_request("t", model="m", prompt="x", mode="sing"), "invalid-request", "mode='sing'"),
     ("no steps", lambda: il.text_request("t", model="m", prompt="x", max_steps=0), "invalid-request", "max_steps: "),
-    ("a slip", lambda: il.text_request("t", model="m", promt="x", prompt="x"), "invalid-request", "promt"),  # type: ignore[call-arg]
+    ("a slip", lambda: il.text_request("t", model="m", promt="x", prompt="x"), "invalid-request", "promt"),
     (
         "no messages at all",
         lambda: il.text_request("t", model="m", messages=[{"role": "usr", "content": "x"}]),
         "invalid-request",
         r"\[0\]: there is no role 'usr'",
     ),
-    ("no type", lambda: il.text_request("t", output=3, model="m", prompt="x"), "invalid-type", "output=3 is no type"),  # type: ignore[type-var,arg-type]
+    ("no type", lambda: il.text_request("t", output=3, model="m", prompt="x"), "invalid-type", "output=3 is no type"),
     (
         "a tool nobody has",
         lambda: agent.ask(il.text_request("t", model="m", prompt="x", tools=["serch"])),
@@ -215,20 +215,20 @@ WRONG: list[tuple[str, Any, str, str]] = [
         "unknown-tool",
         "has no tools",
     ),
-    ("no request", lambda: agent.ask("draft"), "invalid-request", "give what text_request"),  # type: ignore[call-overload]
+    ("no request", lambda: agent.ask("draft"), "invalid-request", "give what text_request"),
     (
         "an input too many",
         lambda: agent.ask(il.text_request("t", model="m", prompt="x"), input="y"),
         "invalid-request",
         "'t' takes no input",
-    ),  # type: ignore[arg-type]
-    ("no input", lambda: agent.ask(draft), "invalid-request", "'draft': it needs an input, and none"),  # type: ignore[arg-type]
-    ("another input", lambda: agent.ask(draft, input={"txt": "x"}), "invalid-request", "text: Field required"),  # type: ignore[arg-type]
-    ("an inline slip", lambda: agent.generate_text(promt="x"), "unknown-keyword", "Did you mean 'prompt'"),  # type: ignore[call-overload]
+    ),
+    ("no input", lambda: agent.ask(draft), "invalid-request", "'draft': it needs an input, and none"),
+    ("another input", lambda: agent.ask(draft, input={"txt": "x"}), "invalid-request", "text: Field required"),
+    ("an inline slip", lambda: agent.generate_text(promt="x"), "unknown-keyword", "Did you mean 'prompt'"),
     ("nothing inline", lambda: agent.generate_text(model="m"), "invalid-request", "'agent.generate_text': neither"),
     (
         "a handler of too little",
-        lambda: agent.ask(il.text_request("t", model="m", prompt="x"), on_done=lambda case: None),  # type: ignore[arg-type,misc]
+        lambda: agent.ask(il.text_request("t", model="m", prompt="x"), on_done=lambda case: None),
         "invalid-handler",
         "ask.*'t'.*on_done",
     ),
@@ -284,7 +284,7 @@ def test_a_transcript_in_the_context_can_be_gone_on_with():
             r"machine 'mail', state 'mail.writing': prompt= of the request 'sum', .*lambda.* raised ZeroDivision",
         ),
         (
-            agent.generate_text(model="m", prompt=lambda case: 3, name="sum"),  # type: ignore[arg-type,return-value]
+            agent.generate_text(model="m", prompt=lambda case: 3, name="sum"),
             InvalidMoveError,
             "prompt= of the request 'sum', .*returned prompt: .*given: 3",
         ),
@@ -304,7 +304,7 @@ def test_a_transcript_in_the_context_can_be_gone_on_with():
             "tool_choice= of .* tool_choice 'fetch'",
         ),
         (
-            agent.ask(draft, input=lambda case: {"txt": case.letter}),  # type: ignore[arg-type,return-value]
+            agent.ask(draft, input=lambda case: {"txt": case.letter}),
             InputError,
             "request 'draft': the input .* does not fit: text: Field required",
         ),
@@ -521,8 +521,8 @@ def test_an_executor_with_a_loop_of_its_own_gives_its_messages():
             ),
             "result-without-call",
         ),
-        (il.TextResult("x", messages=("x",)), "needs an object"),  # type: ignore[arg-type]
-        (il.TextResult("x", ({"id": "1"},)), "tool_calls holds"),  # type: ignore[arg-type]
+        (il.TextResult("x", messages=("x",)), "needs an object"),
+        (il.TextResult("x", ({"id": "1"},)), "tool_calls holds"),
     ],
 )
 def test_messages_that_do_not_say_what_the_result_says_are_refused(result: il.TextResult, message: str):
@@ -538,7 +538,7 @@ def test_ids_that_were_used_before_are_replaced_in_an_executors_own_messages_too
     messages = (il.assistant_message([il.ToolCallPart(tool_call_id="1", tool_name="search", input={})]),)
     record = il.turn_record(request, il.TextResult(tool_calls=(CALL,), messages=messages))
     assert [call.id for call in record.calls] == ["1~2"]
-    assert record.messages[0].content[0].tool_call_id == "1~2"  # type: ignore[union-attr]
+    assert record.messages[0].content[0].tool_call_id == "1~2"
 
 
 def test_what_is_no_json_reaches_no_tool():

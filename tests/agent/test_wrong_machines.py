@@ -117,7 +117,7 @@ ROWS: list[tuple[str, Callable[[], object], str, str]] = [
     ),
     (
         "an event instance among the classes",
-        lambda: il.setup_agent(events=[Ask(question="")]),  # type: ignore[list-item]
+        lambda: il.setup_agent(events=[Ask(question="")]),
         "invalid-event-class",
         r"events= holds Ask\(question=''\); give classes",
     ),
@@ -161,13 +161,13 @@ ROWS: list[tuple[str, Callable[[], object], str, str]] = [
     # what happens
     (
         "nothing that can happen",
-        lambda: agent.on(Ask, 3),  # type: ignore[call-overload]
+        lambda: agent.on(Ask, 3),
         "invalid-transition",
         r"on 'Ask': 3 is nothing that can happen; give a target",
     ),
     (
         "a class as a handler",
-        lambda: agent.on(Ask, Game),  # type: ignore[call-overload]
+        lambda: agent.on(Ask, Game),
         "invalid-transition",
         "nothing that can happen",
     ),
@@ -222,7 +222,7 @@ ROWS: list[tuple[str, Callable[[], object], str, str]] = [
     ),
     (
         "something else is allowed",
-        lambda: agent.decide(allowed_events=[3]),  # type: ignore[list-item]
+        lambda: agent.decide(allowed_events=[3]),
         "invalid-decision",
         "allowed_events holds 3; give event classes",
     ),
@@ -234,13 +234,13 @@ ROWS: list[tuple[str, Callable[[], object], str, str]] = [
     ),
     (
         "a prompt that is no text",
-        lambda: agent.decide(prompt=3),  # type: ignore[arg-type]
+        lambda: agent.decide(prompt=3),
         "invalid-decision",
         r"decide\(...\): prompt: .* string \(given: 3\)",
     ),
     (
         "a word that decisions do not know",
-        lambda: agent.decide(promt="x"),  # type: ignore[call-arg]
+        lambda: agent.decide(promt="x"),
         "invalid-decision",
         "promt",
     ),

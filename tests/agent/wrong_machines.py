@@ -202,38 +202,38 @@ STATES: list[Row] = [
 FUNCTIONS: list[Row] = [
     (
         "a handler that takes too little",
-        lambda: agent.on(Ask, lambda game: None),  # type: ignore[arg-type,misc]
+        lambda: agent.on(Ask, lambda game: None),
         "invalid-handler",
         r"on Ask: .*<lambda> \(wrong_machines\.py:\d+\) takes \(game\), but is called with \(context, event\)",
     ),
     (
         "a handler that takes too much",
-        lambda: agent.always(lambda game, event: None),  # type: ignore[arg-type,misc]
+        lambda: agent.always(lambda game, event: None),
         "invalid-handler",
         r"always: .* takes \(game, event\), but is called with \(context\)",
     ),
     (
         "a handler by name only",
-        lambda: agent.on(Ask, lambda *, context, event: None),  # type: ignore[arg-type,misc]
+        lambda: agent.on(Ask, lambda *, context, event: None),
         "invalid-handler",
         "by position",
     ),
-    ("a wide handler without at", lambda: agent.on_at(Ask, fetch), "invalid-handler", r"\(context, event, at\)"),  # type: ignore[call-overload]
+    ("a wide handler without at", lambda: agent.on_at(Ask, fetch), "invalid-handler", r"\(context, event, at\)"),
     (
         "an entry that wants an event",
         lambda: agent.state(entry=lambda a, b: None),
         "invalid-handler",
         r"state\(entry=\)",
-    ),  # type: ignore[arg-type,misc]
+    ),
     (
         "an error handler without the error",
-        lambda: agent.decide(on_error=lambda game: None),  # type: ignore[arg-type,misc]
+        lambda: agent.decide(on_error=lambda game: None),
         "invalid-handler",
         r"decide\(on_error=\): .* is called with \(context, error\)",
     ),
     (
         "a prompt of two arguments",
-        lambda: agent.decide(prompt=lambda game, event: ""),  # type: ignore[arg-type,misc]
+        lambda: agent.decide(prompt=lambda game, event: ""),
         "invalid-handler",
         r"decide\(prompt=\)",
     ),
@@ -242,14 +242,14 @@ FUNCTIONS: list[Row] = [
         lambda: agent.on(Ask, "b", guard=lambda game: True),
         "invalid-handler",
         "on Ask: guard",
-    ),  # type: ignore[arg-type,misc]
+    ),
     (
         "a guard that is a value",
         lambda: agent.on(Ask, "b", guard=True),
         "invalid-transition",
         "guard=True is no function",
-    ),  # type: ignore[arg-type]
-    ("an output of two arguments", lambda: agent.final(output=lambda a, b: 3), "invalid-handler", r"final\(output=\)"),  # type: ignore[arg-type,misc]
+    ),
+    ("an output of two arguments", lambda: agent.final(output=lambda a, b: 3), "invalid-handler", r"final\(output=\)"),
     (
         "an argument with a typing error",
         state(invoke=agent.call(fetch, input={"ulr": "x"})),
@@ -267,20 +267,20 @@ FUNCTIONS: list[Row] = [
         lambda: agent.on(Ask, "b", gaurd=print),
         "unknown-keyword",
         r"on\(\) has no keyword 'gaurd'\. Did you mean 'guard'",
-    ),  # type: ignore[call-overload]
+    ),
     (
         "a keyword of a state",
         lambda: agent.state(onn=[]),
         "unknown-keyword",
         r"state\(\) has no keyword 'onn'\. Did you mean 'on'",
-    ),  # type: ignore[call-arg]
-    ("a keyword of a final state", lambda: agent.end(tag="x"), "unknown-keyword", r"end\(\) .*'tags'"),  # type: ignore[call-arg]
+    ),
+    ("a keyword of a final state", lambda: agent.end(tag="x"), "unknown-keyword", r"end\(\) .*'tags'"),
     (
         "a keyword of work",
         lambda: agent.call(fetch, retries=3),
         "unknown-keyword",
         r"call\(\) has no keyword 'retries'",
-    ),  # type: ignore[call-overload]
+    ),
 ]
 
 DECLARED: list[Row] = [
@@ -289,8 +289,8 @@ DECLARED: list[Row] = [
         on(agent.goto("b", lefft=3)),
         "unknown-field",
         r"on 'Ask': the move sets the field 'lefft', but Game has no such field\. Did you mean 'left'",
-    ),  # type: ignore[call-arg]
-    ("an unknown field on entry", state(entry=agent.stay(gess="x")), "unknown-field", "state 'a': entry: .*'gess'"),  # type: ignore[call-arg]
+    ),
+    ("an unknown field on entry", state(entry=agent.stay(gess="x")), "unknown-field", "state 'a': entry: .*'gess'"),
     (
         "an undeclared event is emitted",
         on(agent.stay().emit(Stop())),
@@ -328,7 +328,7 @@ DECLARED: list[Row] = [
         lambda: il.setup_agent(events=[Ask], emits=[Game]),
         "invalid-event-class",
         "emits= holds <class",
-    ),  # type: ignore[list-item]
+    ),
     (
         "a model with a typing error",
         state(invoke=agent.decide(model="quik")),
@@ -345,22 +345,22 @@ DECLARED: list[Row] = [
         lambda: il.setup_agent(events=[Ask], input=threading.Lock),
         "invalid-type",
         "^input=",
-    ),  # type: ignore[arg-type]
+    ),
     (
         "an output value for its type",
         lambda: il.setup_agent(events=[Ask], output=print),
         "invalid-type",
         "^output=.* is no type",
-    ),  # type: ignore[arg-type]
+    ),
     (
         "a first context of another class",
         lambda: agent.machine("m", context={"left": "x"}, initial="a", states={"a": agent.state()}),
         "invalid-context",
         "machine 'm': the initial context is refused",
-    ),  # type: ignore[arg-type]
+    ),
     (
         "an end of another type than the machine's",
-        lambda: judged.machine("m", context=lambda _: Game(), initial="a", states={"a": judged.final(output=3)}),  # type: ignore[arg-type,misc]
+        lambda: judged.machine("m", context=lambda _: Game(), initial="a", states={"a": judged.final(output=3)}),
         "invalid-state",
         "machine 'm': state 'a': .* ends the machine with 3, which its output type refuses",
     ),
@@ -376,35 +376,35 @@ DECLARED: list[Row] = [
         "invalid-state",
         "'end' ends without an output",
     ),
-    ("something else is awaited", lambda: agent.done(3, "b"), "invalid-type", r"done\(\): 3 is no type"),  # type: ignore[arg-type]
+    ("something else is awaited", lambda: agent.done(3, "b"), "invalid-type", r"done\(\): 3 is no type"),
 ]
 
 CHILDREN: list[Row] = [
-    ("a function as a child", lambda: agent.child(fetch), "invalid-child", r"give a machine, .* agent\.call\(...\)"),  # type: ignore[call-overload]
+    ("a function as a child", lambda: agent.child(fetch), "invalid-child", r"give a machine, .* agent\.call\(...\)"),
     (
         "a state as a child",
         lambda: agent.child(agent.state()),
         "invalid-child",
         r"child\(<atomic state .* give a machine",
-    ),  # type: ignore[call-overload]
+    ),
     (
         "a child without its input",
         lambda: agent.child(child),
         "invalid-child",
         "'child': .*|it needs an input, and none is given",
-    ),  # type: ignore[call-overload]
+    ),
     (
         "a child with another input",
         lambda: agent.child(child, input={"qestion": "x"}),
         "invalid-child",
         "question: Field required",
-    ),  # type: ignore[arg-type]
+    ),
     (
         "a child's input of two arguments",
         lambda: agent.child(child, input=lambda a, b: Topic(question="")),
         "invalid-handler",
         r"child\('child', input=\)",
-    ),  # type: ignore[arg-type,misc]
+    ),
     (
         "a child under a name of the library",
         lambda: agent.child(child, input=Topic(question=""), name="agent.decide"),
@@ -450,7 +450,7 @@ NARROW: list[Row] = [
         r"narrow\(.*Foreign has the field 'gues', which the machine's context, Game, has not.* Did you mean 'guess'",
     ),
     ("narrower, but to be changed in place", lambda: agent.narrow(Thawed), "mutable-context", "class Thawed"),
-    ("narrower by a value", lambda: agent.narrow(Guessed(guess="x")), "invalid-context", "is no class"),  # type: ignore[arg-type]
+    ("narrower by a value", lambda: agent.narrow(Guessed(guess="x")), "invalid-context", "is no class"),
     (
         "a state that is narrower by a value",
         state(context=Guessed(guess="x")),
@@ -484,14 +484,14 @@ SHAPES: list[Row] = [
         lambda: agent.state(on=agent.on(Ask, "b")),
         "invalid-transition",
         r"give a list of agent\.on",
-    ),  # type: ignore[arg-type]
-    ("reactions by event", lambda: agent.state(on={"Ask": "b"}), "invalid-transition", r"state\(on=\{'Ask': 'b'\}\)"),  # type: ignore[arg-type]
+    ),
+    ("reactions by event", lambda: agent.state(on={"Ask": "b"}), "invalid-transition", r"state\(on=\{'Ask': 'b'\}\)"),
     (
         "an event where only time counts",
         lambda: agent.state(after=[agent.on(Ask, "b")]),
         "invalid-transition",
         r"give a list of agent\.after",
-    ),  # type: ignore[list-item]
+    ),
     (
         "an event where none is",
         state(always=[agent.on(Ask, "b")]),
@@ -503,37 +503,37 @@ SHAPES: list[Row] = [
         lambda: agent.state(invoke=agent.decide),
         "invalid-state",
         r"state\(invoke=.*agent\.decide\(\.\.\.\)",
-    ),  # type: ignore[arg-type]
+    ),
     (
         "leaving on entry",
         lambda: agent.state(entry=agent.goto("b")),
         "invalid-state",
         r"state\(entry=goto\('b'\)\): nothing can be left on entry",
     ),
-    ("a target on exit", lambda: agent.state(exit="b"), "invalid-state", "a state is left already"),  # type: ignore[arg-type]
-    ("tags that are none", lambda: agent.state(tags=3), "invalid-state", r"state\(tags=3\)"),  # type: ignore[arg-type]
+    ("a target on exit", lambda: agent.state(exit="b"), "invalid-state", "a state is left already"),
+    ("tags that are none", lambda: agent.state(tags=3), "invalid-state", r"state\(tags=3\)"),
     (
         "a list of states",
         lambda: agent.machine("m", initial="a", states=[agent.state()]),
         "invalid-state",
         "give states by key",
-    ),  # type: ignore[arg-type]
+    ),
     ("a first state of none", lambda: agent.state(initial="x"), "invalid-state", "has no child states to begin with"),
     (
         "a first state with two inputs",
         lambda: agent.machine("m", initial=("a", 1, 2), states={}),
         "invalid-state",
         r"give the key of a child state, or \(key, input\)",
-    ),  # type: ignore[arg-type]
-    ("a choice by name", lambda: agent.choice("b"), "invalid-state", r"choice\('b'\): give a function"),  # type: ignore[arg-type]
-    ("one event class for several", lambda: il.setup_agent(events=Ask), "invalid-event-class", r"write events=\[...\]"),  # type: ignore[arg-type]
+    ),
+    ("a choice by name", lambda: agent.choice("b"), "invalid-state", r"choice\('b'\): give a function"),
+    ("one event class for several", lambda: il.setup_agent(events=Ask), "invalid-event-class", r"write events=\[...\]"),
     (
         "a list of models",
         lambda: il.setup_agent(events=[Ask], models=["quick"]),
         "invalid-model",
         "models=\\['quick'\\]: give aliases",
-    ),  # type: ignore[arg-type]
-    ("a machine named by a number", lambda: agent.machine(3, initial="a", states={}), "invalid-key", "name is a text"),  # type: ignore[arg-type]
+    ),
+    ("a machine named by a number", lambda: agent.machine(3, initial="a", states={}), "invalid-key", "name is a text"),
     ("a kind that is none", machine({"a": agent.state()}, kind="paralel"), "invalid-state", "kind='paralel'"),
     (
         "a context made from too much",
@@ -554,7 +554,7 @@ SHAPES: list[Row] = [
         r"\(dump, from_version\)",
     ),
     ("a source named by a number", machine({"a": agent.state()}, sources={3: print}), "invalid-key", "sources="),
-    ("a value to be called", lambda: agent.call(3), "invalid-call", r"call\(3\): give a function"),  # type: ignore[call-overload]
+    ("a value to be called", lambda: agent.call(3), "invalid-call", r"call\(3\): give a function"),
     (
         "an argument that is no JSON",
         lambda: agent.call(fetch, input={"url": {1, 2}}),
@@ -566,7 +566,7 @@ SHAPES: list[Row] = [
         lambda: agent.on(Ask(question=""), "b"),
         "invalid-descriptor",
         "give an event class, its type, or a pattern",
-    ),  # type: ignore[call-overload]
+    ),
     ("a reaction to nothing", state(on=[agent.on("", "b")]), "invalid-descriptor", "'' is no event type"),
 ]
 

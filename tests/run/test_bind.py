@@ -37,7 +37,7 @@ async def test_a_decision_in_a_child_of_a_child_names_the_chain():
 
 @pytest.mark.parametrize(("mode", "slot"), [("generate", "generate_text"), ("stream", "stream_text")])
 async def test_a_text_without_an_executor(mode: str, slot: str):
-    for given in (None, il.Executors(decide=print, **{"generate_text" if mode == "stream" else "stream_text": print})):  # type: ignore[arg-type]
+    for given in (None, il.Executors(decide=print, **{"generate_text" if mode == "stream" else "stream_text": print})):
         error = await refused(writer(mode), executors=given)
         assert error.code == "missing-executor"
         assert "machine 'writer', state 'writing' asks a model to write ('draft')" in str(error)
@@ -95,10 +95,10 @@ async def test_a_machine_without_models_needs_no_executors():
         {"on_chunk": 5},
         {"on_result": 5},
         {"on_trace": 5},
-        {"executors": il.Executors(decide=5)},  # type: ignore[arg-type]
-        {"executors": il.Executors(stream_text="x")},  # type: ignore[arg-type]
-        {"executors": il.Executors(generate_text=lambda request: request)},  # type: ignore[arg-type,misc]
-        {"executors": il.Executors(decide=lambda *, request, info: request)},  # type: ignore[arg-type,misc]
+        {"executors": il.Executors(decide=5)},
+        {"executors": il.Executors(stream_text="x")},
+        {"executors": il.Executors(generate_text=lambda request: request)},
+        {"executors": il.Executors(decide=lambda *, request, info: request)},
     ],
     ids=str,
 )
@@ -115,7 +115,7 @@ async def test_what_is_no_machine(given: object):
 
 
 async def test_an_executor_of_a_request_that_cannot_be_called_as_one():
-    request = il.text_request("draft", model="m", prompt="p").with_executor(lambda request: request)  # type: ignore[arg-type,misc]
+    request = il.text_request("draft", model="m", prompt="p").with_executor(lambda request: request)
     agent = il.setup_agent(events=[])
     machine = agent.machine("m", initial="a", states={"a": agent.state(invoke=agent.ask(request))})
     error = await refused(machine)
@@ -147,7 +147,7 @@ async def test_who_listens_for_what_is_never_emitted_is_told():
     assert "on={'progres': ...}: machine 'm' emits no such event. Did you mean 'Progress'?" in str(error)
     heard: list[Any] = []
     for on in ({"Progress": heard.append}, {Progress: heard.append}, {"*": heard.append}):
-        await il.run_agent(publishing([Progress]), on=on, event=Progress())  # type: ignore[arg-type]
+        await il.run_agent(publishing([Progress]), on=on, event=Progress())
     assert heard == [Progress()] * 3
     # Where anything may be emitted, anything may be listened for.
     assert isinstance(await il.run_agent(publishing(None), on={"progres": print}), il.Idle)
@@ -155,15 +155,15 @@ async def test_who_listens_for_what_is_never_emitted_is_told():
 
 async def test_an_event_that_is_only_its_class():
     with pytest.raises(il.InputError, match=r"Progress is the class; send an event of it: Progress\(\.\.\.\)"):
-        await il.run_agent(publishing(None), event=Progress)  # type: ignore[arg-type]
+        await il.run_agent(publishing(None), event=Progress)
 
 
 async def test_an_input_that_nothing_takes():
     agent = il.setup_agent(events=[Progress])
     for context in (None, dict, lambda: {"n": 0}, lambda given: {"n": 0}):
-        machine = agent.machine("m", initial="a", states={"a": agent.state()}, context=context)  # type: ignore[arg-type]
+        machine = agent.machine("m", initial="a", states={"a": agent.state()}, context=context)
         with pytest.raises(il.InputError, match="takes no input") as caught:
-            await il.run_agent(machine, input={"n": 5})  # type: ignore[arg-type]
+            await il.run_agent(machine, input={"n": 5})
         assert caught.value.code == "invalid-input"
 
 

@@ -73,7 +73,7 @@ async def test_the_answer_is_decoded_by_its_annotation():
 
 async def test_an_answer_of_another_type_goes_to_on_error():
     async def load() -> Order:
-        return "an order"  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
+        return "an order"
 
     assert await out(calling(load)) == "invalid-call-result"
 

@@ -729,7 +729,7 @@ async def test_j08_an_output_that_does_not_fit_is_never_done():
         machine = agent.machine(
             "M",
             initial="x",
-            states={"x": agent.final(output=lambda c, wrong=wrong: wrong)},  # type: ignore[misc, arg-type, return-value]
+            states={"x": agent.final(output=lambda c, wrong=wrong: wrong)},
         )
         result = failed(await il.run_agent(machine))
         assert (result.cause, result.error.code) == ("machine", "invalid-output")

@@ -110,7 +110,7 @@ async def test_a_snapshot_of_another_machine_is_refused_before_anything_runs():
     other = sc.initial_transition(sc.machine("other", initial="a", states={"a": sc.state()}))[0]
     for given in (other, other.dump(), "{", {"format": 1}):
         with pytest.raises(il.SnapshotError):
-            await il.run_agent(game(), executors=il.ScriptedExecutors(), snapshot=given)  # type: ignore[arg-type]
+            await il.run_agent(game(), executors=il.ScriptedExecutors(), snapshot=given)
 
 
 async def test_attempts_survive_a_resume():

@@ -96,7 +96,7 @@ async def test_a_plain_generator_works_in_a_thread():
         yield il.TextResult(output="a")
 
     WHO.set("me")
-    execute = il.Executors(stream_text=stream)  # type: ignore[arg-type]
+    execute = il.Executors(stream_text=stream)
     result = await il.run_agent(writer("stream"), executors=execute)
     assert isinstance(result, il.Done)
     assert result.output == "a"

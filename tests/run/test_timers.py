@@ -77,7 +77,7 @@ async def test_overdue_timers_fire_in_the_order_in_which_they_were_due():
         machine,
         clock=clock,
         snapshot=idle.snapshot.dump(),
-        on_event=lambda c: fired.append(c.input.timer.partition("#")[0]),  # type: ignore[union-attr]
+        on_event=lambda c: fired.append(c.input.timer.partition("#")[0]),
     )
     assert fired == ["after:10:m.b.on", "after:10:m.d.on", "after:20:m.c.on", "after:30:m.a.on"]
 

@@ -189,7 +189,7 @@ async def test_results_are_told_with_what_the_provider_said():
 async def test_an_event_is_frozen():
     _, seen = await traced(talking())
     with pytest.raises(AttributeError):
-        seen[0].stamp = None  # type: ignore[misc,assignment]
+        seen[0].stamp = None
 
 
 # -- stream_agent ---------------------------------------------------------------------------------------------------

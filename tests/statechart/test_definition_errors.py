@@ -78,7 +78,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str, str]] = {
         "unknown-target",
         "Did you mean '.a'",
     ),
-    "not a target": (lambda: one(on={"GO": sc.to(["b", 5])}), "invalid-target", "5 is no target"),  # type: ignore[list-item]
+    "not a target": (lambda: one(on={"GO": sc.to(["b", 5])}), "invalid-target", "5 is no target"),
     "no targets": (lambda: one(on={"GO": sc.to([])}), "invalid-target", "empty list of targets"),
     "targets that exclude each other": (
         lambda: one(on={"GO": sc.to(["a", "b"])}),
@@ -180,7 +180,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str, str]] = {
         lambda: sc.machine("m", initial="a", context={}, states={"a": {}}),
         "invalid-state",
         "write 'a': state(...)",
-    ),  # type: ignore[dict-item]
+    ),
     "final with children": (
         lambda: sc.machine("m", kind="final", context={}, states={"a": sc.state()}),
         "invalid-state",
@@ -226,12 +226,12 @@ WRONG: dict[str, tuple[Callable[[], Any], str, str]] = {
         "name a source: invoke('name', ...)",
     ),
     "a machine in the place of a source's name": (
-        lambda: sc.invoke(CHILD),  # type: ignore[arg-type]
+        lambda: sc.invoke(CHILD),
         "unknown-source",
         "names no source",
     ),
     "half an initial": (
-        lambda: sc.machine("m", initial=("a",), context={}, states={"a": sc.state()}),  # type: ignore[arg-type]
+        lambda: sc.machine("m", initial=("a",), context={}, states={"a": sc.state()}),
         "invalid-state",
         "give a key, or (key, input)",
     ),

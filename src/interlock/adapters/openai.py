@@ -21,7 +21,6 @@ from interlock.adapters.lowering.events import EventLines, parsed_event
 from interlock.adapters.lowering.failures import broken_off, no_answer, provider_error, reported
 from interlock.adapters.lowering.text_form import TextForm, text_form
 from interlock.agent.contract import Choice, ExecutorInfo, Executors, TextResult
-from interlock.agent.message_helpers import system_message, user_message
 from interlock.agent.model_refs import checked_models
 from interlock.agent.requests import DecisionRequest
 from interlock.agent.text_requests import TextRequest, request_messages
@@ -167,9 +166,7 @@ class _Endpoint:
 
     def _decision_body(self, form: DecisionForm) -> dict[str, object]:
         request = form.request
-        asked = () if request.prompt is None else (user_message(request.prompt),)
-        system = () if request.system is None else (system_message(request.system),)
-        said = (*system, *request.messages, *asked, *render_decision_attempts(request))
+        said = (*request_messages(request), *render_decision_attempts(request))
         messages = chat_messages(said, place=_place(request))
         # Here the host has the last word on how a model is forced: some refuse to be.
         return {"messages": messages, **form.fields, **self._host_settings(request), **self._own(request)}

@@ -13,6 +13,7 @@ has the fields written by this.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event as Flag
@@ -34,10 +35,7 @@ from interlock.adapters.weights import fetch
 from interlock.agent.contract import Choice, ExecutorInfo, Executors, TextResult
 from interlock.agent.descriptors import EventDescriptor
 from interlock.agent.envelope import provider_output_schema
-from interlock.agent.message_helpers import system_message, user_message
-from interlock.agent.messages import (
-    AgentMessage,
-)
+from interlock.agent.messages import AgentMessage
 from interlock.agent.requests import DecisionRequest
 from interlock.agent.text_requests import TextRequest, request_messages
 from interlock.errors import UnsupportedRequestError, WeightsError
@@ -242,9 +240,8 @@ def _decision_messages(request: DecisionRequest, *, retold: bool) -> tuple[Agent
     if len(request.events) > 1:
         # The choice has to be told; fields are not: named in the prompt, they are copied instead of filled.
         system = f"{system}\n\nAnswer in JSON with one of:\n{_listed(request.events)}".strip()
-    asked = () if request.prompt is None else (user_message(request.prompt),)
-    said = (*request.messages, *asked, *(render_decision_attempts(request) if retold else ()))
-    return (*((system_message(system),) if system else ()), *said)
+    said = request_messages(replace(request, system=system or None))
+    return (*said, *(render_decision_attempts(request) if retold else ()))
 
 
 def _listed(events: tuple[EventDescriptor, ...]) -> str:

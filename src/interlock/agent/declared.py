@@ -74,28 +74,22 @@ def collect_sources(machine_id: str, root: State, given: Mapping[str, object]) -
             elif isinstance(invoke.logic, TextSpec):
                 sources[invoke.src] = TextSpec
             elif isinstance(invoke.logic, CallSpec):
-                spec = invoke.logic
-                other = sources.setdefault(spec.name, spec.function)
-                if other is not spec.function:
-                    raise DefinitionError(
-                        f"call({spec.name}): another source has the name {spec.name!r}, {short(other)}; give one "
-                        "of the two its own, with call(..., name=...)",
-                        code="invalid-call",
-                        machine=machine_id,
-                        state=path,
-                    )
+                spec, place = invoke.logic, {"code": "invalid-call", "machine": machine_id, "state": path}
+                _bring(sources, spec.name, spec.function, f"call({spec.name})", place)
             elif isinstance(invoke.logic, ChildSpec):
-                child = invoke.logic
-                other = sources.setdefault(child.name, child.machine)
-                if other is not child.machine:
-                    raise DefinitionError(
-                        f"child({child.name!r}): another source has the name {child.name!r}, {short(other)}; give one "
-                        "of the two its own, with child(..., name=...)",
-                        code="invalid-child",
-                        machine=machine_id,
-                        state=path,
-                    )
+                child, place = invoke.logic, {"code": "invalid-child", "machine": machine_id, "state": path}
+                _bring(sources, child.name, child.machine, f"child({child.name!r})", place)
     return sources
+
+
+def _bring(sources: dict[str, object], name: str, own: object, what: str, place: Mapping[str, str]) -> None:
+    other = sources.setdefault(name, own)
+    if other is not own:
+        raise DefinitionError(
+            f"{what}: another source has the name {name!r}, {short(other)}; give one of the two its own, with "
+            f"{what.partition('(')[0]}(..., name=...)",
+            **place,
+        )
 
 
 def check_machine(machine: Machine[Any, Any, Any], classes: Mapping[str, EventClass]) -> None:

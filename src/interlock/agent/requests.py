@@ -56,7 +56,7 @@ class DecisionAttempt:
         if failure not in _FAILURES:
             raise ValueError(f"failure is {failure!r}, not one of {', '.join(_FAILURES)}")
         if not isinstance(reason, str) or not isinstance(said, str | None) or not isinstance(event, Mapping | None):
-            raise ValueError("reason must be a text, model_reason a text or null, event an object or null")  # noqa: TRY004
+            raise ValueError("reason must be a text, model_reason a text or null, event an object or null")  # noqa: TRY004  # bad data, of whatever type
         return cls(
             failure=failure,
             reason=reason,

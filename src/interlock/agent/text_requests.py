@@ -9,12 +9,10 @@ from typing import Literal, TypeAlias
 from pydantic import TypeAdapter, ValidationError
 
 from interlock.agent.message_helpers import system_message, user_message
-from interlock.agent.messages import (
-    AgentMessage,
-)
+from interlock.agent.messages import AgentMessage
 from interlock.agent.messages_schema import messages_schema
 from interlock.agent.reasons import reasons
-from interlock.agent.requests import JsonObject
+from interlock.agent.requests import DecisionRequest, JsonObject
 from interlock.errors import InputError, NotJsonError
 from interlock.statechart.frozen import freeze
 
@@ -130,8 +128,12 @@ def _reader() -> TypeAdapter[TextRequest]:
     return TypeAdapter(TextRequest)
 
 
-def request_messages(request: TextRequest) -> tuple[AgentMessage, ...]:
-    """Return all messages of a request in order: the system text, the prompt or the messages, the turns so far."""
+def request_messages(request: TextRequest | DecisionRequest) -> tuple[AgentMessage, ...]:
+    """Return all messages of a request in order: the system text, the messages or the prompt, the turns so far.
+
+    The refused choices of a decision are not among them: they are data, and whoever asks puts them into words.
+    """
     system = () if request.system is None else (system_message(request.system),)
-    asked = request.messages if request.prompt is None else (user_message(request.prompt),)
-    return (*system, *asked, *request.turns)
+    asked = () if request.prompt is None else (user_message(request.prompt),)
+    turns = request.turns if isinstance(request, TextRequest) else ()
+    return (*system, *request.messages, *asked, *turns)

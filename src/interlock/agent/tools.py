@@ -210,7 +210,7 @@ def tool_failure(error: BaseException) -> ErrorTextOutput:
 
 
 def _routine(function: Callable[..., object]) -> Callable[..., object]:
-    return function if _is_routine(function) else cast("Callable[..., object]", getattr(function, "__call__"))  # noqa: B004, B009
+    return function if _is_routine(function) else cast("Callable[..., object]", getattr(function, "__call__"))  # noqa: B004, B009  # an object that is called
 
 
 def _is_routine(function: object) -> bool:

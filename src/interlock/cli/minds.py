@@ -172,8 +172,8 @@ def endpoint(model: str | None, base_url: str | None) -> Mind:
         raise UsageError(f"--model openai: {error.message}") from error
     decide, generate, stream = asked.decide, asked.generate_text, asked.stream_text
     assert decide is not None  # noqa: S101  # it has all three
-    assert generate is not None  # noqa: S101
-    assert stream is not None  # noqa: S101
+    assert generate is not None  # noqa: S101  # the same
+    assert stream is not None  # noqa: S101  # the same
     if model is not None:
         executors = il.Executors(
             decide=lambda request, info: decide(replace(request, model=model), info),

@@ -73,7 +73,7 @@ def is_async(function: Callable[..., object]) -> bool:
     """Whether a function, with whatever arguments are bound to it, is awaited rather than run in a thread."""
     while isinstance(function, functools.partial):
         function = function.func
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004  # how it is called, not whether
 
 
 def _name(function: Callable[..., object]) -> str:

@@ -157,10 +157,10 @@ class Working:
                 self.status,
                 self.seq,
                 # Rebuilt where changed, item by item: one that has shrunk keeps its size, and dict() copies that.
-                {key: child for key, child in children.items()}  # noqa: C416
+                {key: child for key, child in children.items()}  # noqa: C416  # for its size
                 if self.children_owned
                 else children,
-                {key: timer for key, timer in self.timers.items()}  # noqa: C416
+                {key: timer for key, timer in self.timers.items()}  # noqa: C416  # the same
                 if self.timers_owned
                 else self.timers,
                 self.history,

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 
 from interlock.agent.message_helpers import user_message
-from interlock.agent.messages import (
-    UserMessage,
-)
+from interlock.agent.messages import UserMessage
 from interlock.agent.reasons import short
 from interlock.agent.requests import DecisionAttempt, DecisionRequest
 

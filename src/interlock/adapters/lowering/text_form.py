@@ -14,11 +14,7 @@ from interlock.adapters.lowering.tools import WireTool, check_count, wire_tool
 from interlock.agent.contract import TextResult, ToolCall
 from interlock.agent.envelope import parse_provider_output, provider_output_schema
 from interlock.agent.message_helpers import assistant_message
-from interlock.agent.messages import (
-    AgentMessage,
-    TextPart,
-    ToolCallPart,
-)
+from interlock.agent.messages import AgentMessage, TextPart, ToolCallPart
 from interlock.agent.text_requests import TextRequest, request_messages
 from interlock.errors import UnsupportedRequestError, did_you_mean
 
