@@ -1,7 +1,7 @@
 """Measures each peer in an environment of its own, kept in a cache directory.
 
-An environment is made once: a virtual environment with one distribution in it, or
-a directory with one package from npm.  A file says that it is complete; without
+An environment is made once: a virtual environment with one peer in it, or a
+directory with one package from npm.  A file says that it is complete; without
 that file it is thrown away and made again.  To renew one, delete its directory.
 """
 
@@ -49,8 +49,18 @@ class Peer:
 def all_peers() -> list[Peer]:
     """Every peer, in the order of the report."""
     return [
-        *(_python_peer(distribution) for distribution in PYTHON_PEERS),
+        *(_python_peer(name, "peers.on_" + name.replace("-", "_"), name) for name in PYTHON_PEERS),
         Peer("xstate", _install_xstate, _run_xstate),
+    ]
+
+
+def durable_peers() -> list[Peer]:
+    """Every peer that keeps a thread across processes, in the order of the report."""
+    return [
+        _python_peer("langgraph", "durable_peers.on_langgraph", "langgraph", "langgraph-checkpoint-sqlite"),
+        _python_peer("apache-burr", "durable_peers.on_burr", "apache-burr"),
+        # From 2.0 on it has no persistence.
+        _python_peer("pydantic-graph", "durable_peers.on_pydantic_graph", "pydantic-graph~=1.107"),
     ]
 
 
@@ -95,14 +105,14 @@ def _ensure_installed(peer: Peer, home: Path) -> None:
     complete.touch()
 
 
-def _python_peer(distribution: str) -> Peer:
-    module = "peers.on_" + distribution.replace("-", "_")
+def _python_peer(name: str, module: str, *requirements: str) -> Peer:
+    """A peer from PyPI, measured by that module of ours."""
 
     def install(home: Path) -> None:
         venv.create(home, with_pip=True)
-        _run([_python(home), "-m", "pip", "install", "--quiet", distribution], limit=_INSTALL_SECONDS)
+        _run([_python(home), "-m", "pip", "install", "--quiet", *requirements], limit=_INSTALL_SECONDS)
 
-    return Peer(distribution, install, lambda home: [_python(home), "-m", module])
+    return Peer(name, install, lambda home: [_python(home), "-m", module])
 
 
 def _python(home: Path) -> str:

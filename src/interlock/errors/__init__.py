@@ -25,6 +25,14 @@ The tree, and who should catch what::
     |- AbortedError                    a run that its host has ended; found in its Failed, never raised
     |- ExecutorError                   an executor that answered something else than its contract says
     |- ModelCallLimitError             a model call over the run's limit, which was not made
+    |- JournalError                    what goes wrong with logs and stores; what was stored before is as it was
+    |  |- LogConflictError             somebody else has written to the thread meanwhile: read it again
+    |  |- StoreError                   a store that could not do what it was asked
+    |  |- InvalidLogError              data that is no log
+    |  |- LogVersionError              a log of another version of the machine: migrate, or keep that version
+    |  |- ReplayDivergedError          replaying leads to another state than the log says
+    |  |- ReplayFailedError            one of the machine's functions raised in the middle of a replay
+    |  `- SnapshotDivergedError        a snapshot that is not where the thread's log leads to
     |- MissingExtraError               an optional package that is not there: install the extra
     |- ProviderError                   a model's provider that refused, failed or broke off: try again, or elsewhere
     |- UnsupportedRequestError         a request that the model's provider has no form for; it was not sent
@@ -61,6 +69,16 @@ from interlock.errors.engine import (
     SnapshotError,
     StepError,
 )
+from interlock.errors.journal import (
+    InvalidLogError,
+    JournalError,
+    LogConflictError,
+    LogVersionError,
+    ReplayDivergedError,
+    ReplayFailedError,
+    SnapshotDivergedError,
+    StoreError,
+)
 from interlock.errors.models import (
     MissingExtraError,
     ProviderError,
@@ -84,9 +102,13 @@ __all__ = [
     "HandlerError",
     "InputError",
     "InterlockError",
+    "InvalidLogError",
     "InvalidMessagesError",
     "InvalidMoveError",
     "InvalidOutputError",
+    "JournalError",
+    "LogConflictError",
+    "LogVersionError",
     "MissingExtraError",
     "MissingTimeError",
     "ModelCallLimitError",
@@ -94,10 +116,14 @@ __all__ = [
     "NotJsonError",
     "ProviderError",
     "RefusedError",
+    "ReplayDivergedError",
+    "ReplayFailedError",
     "ScriptExhaustedError",
+    "SnapshotDivergedError",
     "SnapshotError",
     "StepError",
     "StepLimitError",
+    "StoreError",
     "TextError",
     "TruncatedError",
     "UncertainChoiceError",

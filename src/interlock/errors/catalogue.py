@@ -268,6 +268,48 @@ CATALOGUE: dict[str, Entry] = {
         "The message says how to bring them by hand.",
     ),
     "weights-damaged": Entry("What was fetched as weights is something else.", "Fetch again; nothing damaged is kept."),
+    # -- logs and stores
+    "journal-error": Entry("Something is wrong with a log or a store.", "The message says what."),
+    "invalid-log": Entry("Data that is no log, or no entry of one.", "The message names the entry and the field."),
+    "log-version-mismatch": Entry(
+        "A log was written by another machine, or by another version of it.",
+        "Give the machine `migrate=`, keep its `version=`, or finish the run with the version that began it.",
+    ),
+    "replay-diverged": Entry(
+        "Replaying leads to another state than the log says.",
+        "A function of the machine has changed, or is not pure: give the machine another `version=`.",
+    ),
+    "missing-verification": Entry(
+        "A strict replay met an entry without a hash.", "Replay with `verify=True`, which checks what can be checked."
+    ),
+    "replay-failed": Entry(
+        "A function of the machine raised while an entry was replayed.", "Repair it; the log goes on from that entry."
+    ),
+    "snapshot-diverged": Entry(
+        "A snapshot was given that is not where the thread's log leads to.", "Leave it out: the log is the truth."
+    ),
+    "log-conflict": Entry(
+        "Another worker has written to the thread meanwhile; nothing was written.", "Read the thread again."
+    ),
+    "store-failed": Entry("The database refused, or could not be reached.", "See the `__cause__`."),
+    "store-busy": Entry("Others kept the database locked for too long.", "Try again; it is `retryable`."),
+    "invalid-append": Entry(
+        "Entries do not follow each other, or a thread id is none.", "The message says which, and what would fit."
+    ),
+    "duplicate-entry": Entry("The thread holds an entry with this id already.", "It was written before: do nothing."),
+    "entry-too-large": Entry(
+        "An entry is larger than the store may take.", "Keep large values elsewhere, and a reference in the event."
+    ),
+    "unknown-thread": Entry("There is no such thread.", "Mend the id; `store.threads()` lists them."),
+    "thread-exists": Entry("The thread has entries already.", "Choose another id."),
+    "invalid-fork": Entry("More entries are to be copied than there are, or none.", "The message gives the range."),
+    "store-durability": Entry(
+        "The server promises less durability than was asked for.", "Change its settings, or say what is enough."
+    ),
+    "store-version": Entry(
+        "The tables were made by a newer version of the library.", "Update the library; nothing was changed."
+    ),
+    "store-closed": Entry("The store has been closed.", "Open another one."),
     "missing-extra": Entry("An optional package is not installed.", "Run the command in the message."),
     "unsupported-platform": Entry(
         "An optional package does not run on this computer.", "Use what the message names instead."

@@ -124,10 +124,11 @@ class SnapshotError(InterlockError):
 
 
 class NotJsonError(InterlockError):
-    """A value that JSON would drop or change; ``path`` says where it sits."""
+    """A value that JSON would drop or change: ``path`` says where it sits, ``reason`` what is wrong with it."""
 
     code = "not-json"
 
     def __init__(self, message: str, *, path: str) -> None:
         super().__init__(f"{path or 'value'}: {message}")
         self.path = path
+        self.reason = message

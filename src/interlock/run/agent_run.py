@@ -12,6 +12,7 @@ from anyio.from_thread import start_blocking_portal
 
 from interlock.agent.contract import Executors
 from interlock.errors import BindError
+from interlock.journal import Store
 from interlock.run.abort import Abort
 from interlock.run.clock import Clock
 from interlock.run.driver import Timers
@@ -45,6 +46,9 @@ async def run_agent(
     input: I | None = None,
     snapshot: Saved[C] | None = None,
     event: GivenEvent | None = None,
+    event_id: str | None = None,
+    store: Store | None = None,
+    thread_id: str | None = None,
     executors: Executors | None = None,
     actors: Mapping[str, object] | None = None,
     max_model_calls: int = 100,
@@ -58,6 +62,7 @@ async def run_agent(
     on_trace: OnTrace | None = None,
     on: OnEmitted | None = None,
     execution_id: str | None = None,
+    record_raw: bool = False,
 ) -> Done[O, C] | Idle[C] | Failed[C]:
     """Run a machine until nothing is left that it could do by itself.
 
@@ -66,6 +71,13 @@ async def run_agent(
         input: what a fresh run starts from; checked, defaults applied.
         snapshot: where to go on instead: a snapshot, or what its ``dump()`` or ``to_json()`` gave in any process.
         event: delivered once, as soon as the machine stands; ``result.ignored`` holds it if nothing waited for it.
+        event_id: names the event, so that it counts once however often it is sent: if the log holds an entry with this
+            id, nothing is applied again, and the result says so (``ignored`` and ``duplicate``).
+        store: where the log is kept while it grows. Nothing is called before the entries that led to it are durable; a
+            write that fails ends the run (:class:`Failed`, cause ``journal``), also where another worker has written to
+            the thread meanwhile.
+        thread_id: under which name. A thread that is there already is gone on with where its log ends: leave ``input``
+            and ``snapshot`` out, or give the same again.
         executors: the model calls that the host can carry out.
         actors: functions or machines for sources that the machine declares.
         max_model_calls: how many calls this run may make, retries, turns and child machines included. The one over the
@@ -84,20 +96,25 @@ async def run_agent(
         on_trace: called with each :class:`TraceEvent`: everything that happens, in one order.
         on: functions called with what the machine emits, by event class or type, ``"*"`` for all.
         execution_id: names this execution over its whole life, so that call keys stay the same on resume; made up if
-            not given.
+            not given, and kept in the log.
+        record_raw: whether the log keeps the providers' own answers as well, as far as they are JSON.
 
     Observers may be async, are waited for, and cannot change anything; what they raise is logged.
 
     Returns :class:`Done`, :class:`Idle` or :class:`Failed`. Raises, before anything runs, :class:`BindError`,
-    :class:`InputError` for a refused input or event and :class:`SnapshotError`. Cancelling the task cancels all work
-    and propagates. So do ``SystemExit`` and ``KeyboardInterrupt`` that a function raises, in a thread or not, and the
-    host's own mistakes in there: :class:`BindError` and :class:`ScriptExhaustedError` never go to ``on_error``.
+    :class:`InputError` for a refused input or event, :class:`SnapshotError`, and :class:`JournalError` for a thread
+    that cannot be gone on with. Cancelling the task cancels all work and propagates. So do ``SystemExit`` and
+    ``KeyboardInterrupt`` that a function raises, in a thread or not, and the host's own mistakes in there:
+    :class:`BindError` and :class:`ScriptExhaustedError` never go to ``on_error``.
     """
     run = open_run(
         machine,
         input=input,
         snapshot=snapshot,
         event=event,
+        event_id=event_id,
+        store=store,
+        thread_id=thread_id,
         executors=executors,
         actors=actors,
         max_model_calls=max_model_calls,
@@ -111,8 +128,9 @@ async def run_agent(
         on_trace=on_trace,
         on=on,
         execution_id=execution_id,
+        record_raw=record_raw,
     )
-    run.begin()
+    await run.begin()
     await alone(run.go)
     return run.result()
 

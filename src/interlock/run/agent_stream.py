@@ -72,6 +72,6 @@ async def stream_agent(
     """
     run: Run[C, I, O] = open_run(machine, input=input, snapshot=snapshot, event=event, **options)
     stream = AgentStream(run, run.subscribe())
-    run.begin()
+    await run.begin()
     async with beside(run.go, wait=True):
         yield stream

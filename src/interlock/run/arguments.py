@@ -9,6 +9,7 @@ from typing import cast
 from interlock.agent.contract import Executors
 from interlock.agent.reasons import short
 from interlock.errors import BindError
+from interlock.journal import Store
 from interlock.run.abort import Abort
 from interlock.statechart import Machine
 
@@ -64,6 +65,10 @@ def check_arguments(
     abort: object,
     clock: object,
     execution_id: object,
+    store: object,
+    thread_id: object,
+    event: object,
+    event_id: object,
     observers: Mapping[str, object],
 ) -> None:
     """Refuse options that mean nothing; ``observers`` are those that are single functions, by keyword."""
@@ -77,6 +82,14 @@ def check_arguments(
         raise _wrong(f"clock={short(clock)}; give an object with now() and async sleep_until(due), as SystemClock()")
     if execution_id is not None and (not isinstance(execution_id, str) or not execution_id):
         raise _wrong(f"execution_id={short(execution_id)}; give a text that is not empty")
+    if (store is None) != (thread_id is None):
+        raise _wrong("store= and thread_id= belong together: where the log is kept, and under which name")
+    if store is not None and not isinstance(store, Store):
+        raise _wrong(f"store={short(store)}; give a store, such as SQLiteStore('runs.db')")
+    if thread_id is not None and (not isinstance(thread_id, str) or not thread_id):
+        raise _wrong(f"thread_id={short(thread_id)}; give a text that is not empty")
+    if event_id is not None and (not isinstance(event_id, str) or not event_id or event is None):
+        raise _wrong(f"event_id={short(event_id)}; give a text that is not empty, together with event=")
     for name, given in observers.items():
         if given is not None and not callable(given):
             raise _wrong(f"{name}={short(given)} is no function; give one that takes {_TAKEN[name]}")

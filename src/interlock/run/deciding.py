@@ -8,26 +8,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import takewhile
 
 from interlock.agent.contract import Choice, DecideExecutor, ExecutorInfo
-from interlock.agent.decisions import checked_choice, decision_request, delivery, judge, moved_on, renewed_request
-from interlock.agent.events import Event
-from interlock.agent.requests import DecisionAttempt, DecisionRequest
-from interlock.errors import DecisionExhaustedError, StepError
-from interlock.run.border import AnyMachine
+from interlock.agent.decisions import checked_choice, decision_request, renewed_request
+from interlock.agent.requests import DecisionRequest
+from interlock.agent.weighing import weigh
+from interlock.errors import ModelCallLimitError, StepError
 from interlock.run.exits import HOST_MISTAKES
 from interlock.run.functions import call
 from interlock.run.means import Means, Wanted
+from interlock.run.noted import noted_call, noted_choice
 from interlock.run.origin import Origin
 from interlock.run.watching import Watched
-from interlock.run.work import Work
-from interlock.statechart import Input, OwedInvocation, Snapshot
+from interlock.run.work import Proposal, Work
+from interlock.statechart import OwedInvocation, Snapshot
 
 __all__ = ["Decider"]
-
-_MOST_MOVED_ON = 3
-"""How often in a row a machine may move on under a decision before that fails: each time is a model call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +49,15 @@ class Decider:
                 except HOST_MISTAKES:
                     raise
                 except Exception as error:  # noqa: BLE001  # whatever else it is, it goes to the invocation
-                    await work.fail(error, told=watched.failed)
+                    await work.fail(error, metadata=self._spent_by(error), told=watched.failed)
                     return
-                judged = _Judged(work, request, choice, asked_at, watched)
+                judged = _Judged(work, request, choice, asked_at, watched, raw=self.means.record_raw)
                 await work.propose(judged)
                 request = await _ask(work, request, watched)
+
+    @staticmethod
+    def _spent_by(error: Exception) -> dict[str, object] | None:
+        return None if isinstance(error, ModelCallLimitError) else noted_call()
 
     async def _choice(self, work: Work, request: DecisionRequest, watched: Watched) -> Choice:
         number = len(request.attempts) + 1
@@ -94,7 +94,7 @@ async def _ask(work: Work, before: DecisionRequest | None, watched: Watched | No
 class _Judged:
     """What a choice comes to, once it is known where the machine stands when it is delivered."""
 
-    __slots__ = ("asked_at", "choice", "request", "watched", "work")
+    __slots__ = ("asked_at", "choice", "raw", "request", "watched", "work")
 
     def __init__(
         self,
@@ -103,38 +103,24 @@ class _Judged:
         choice: Choice,
         asked_at: Snapshot[object],
         watched: Watched,
+        *,
+        raw: bool,
     ) -> None:
         self.work = work
         self.request = request
         self.choice = choice
         self.asked_at = asked_at
         self.watched = watched
+        self.raw = raw
 
-    def __call__(self, owed: OwedInvocation) -> Input:
-        machine = self.work.machine
-        judged = judge(machine, owed.snapshot, self.request, self.choice)
-        if isinstance(judged, Event):
-            self.watched.ended(judged, raw=self.choice.raw, reasoning=self.choice.reason)
-            return delivery(owed, judged)
-        return self._refused(owed, self._blamed(machine, owed, judged))
-
-    def _blamed(self, machine: AnyMachine, owed: OwedInvocation, attempt: DecisionAttempt) -> DecisionAttempt:
-        """Return the attempt, as one that the machine has moved on from where the model could not have known better."""
-        if owed.snapshot is self.asked_at or attempt.failure != "rejected-by-guard":
-            return attempt
-        legal_then = judge(machine, self.asked_at, self.request, self.choice)
-        return (moved_on(owed.snapshot, legal_then) or attempt) if isinstance(legal_then, Event) else attempt
-
-    def _refused(self, owed: OwedInvocation, attempt: DecisionAttempt) -> Input:
-        attempts = (*self.request.attempts, attempt)
-        counted = sum(item.counts for item in attempts)
-        moves = sum(1 for _ in takewhile(lambda item: not item.counts, reversed(attempts)))
-        record = attempt.to_json()
-        self.watched.refused(attempt, self.choice.usage)
-        if counted <= self.request.max_retries and moves <= _MOST_MOVED_ON:
-            return Input(address=owed.address, invocation=owed.key, record=record)
-        error = DecisionExhaustedError(self.request.id, attempts)
-        info = self.work.blame(error, data=[item.to_json() for item in attempts])
-        self.watched.failed(info)
-        # The last attempt and the end of the decision are one input: no crash can fall between them.
-        return Input(address=owed.address, invocation=owed.key, record=record, error=info)
+    def __call__(self, owed: OwedInvocation) -> Proposal:
+        found = weigh(self.work.machine, owed, self.request, self.choice, asked_at=self.asked_at)
+        info = None
+        if found.event is not None:
+            self.watched.ended(found.event, raw=self.choice.raw, reasoning=self.choice.reason)
+        elif found.attempt is not None:
+            self.watched.refused(found.attempt, self.choice.usage)
+            if found.exhausted is not None:
+                info = self.work.blame(found.exhausted, data=found.exhausted_data())
+                self.watched.failed(info)
+        return Proposal(input=found.input(owed, info), metadata=noted_choice(self.choice, raw=self.raw))

@@ -1,6 +1,7 @@
 """The one driver. It executes what a snapshot owes, and it alone moves the snapshot on.
 
-    owed(snapshot) -> reconcile with what runs -> workers propose -> commit one input -> publish -> owed(snapshot) ...
+    owed(snapshot) -> reconcile with what runs -> workers propose -> commit one input -> make its entry durable
+        -> publish -> owed(snapshot) ...
 
 First run, resume, a child machine that is stopped and a state that is entered again are the same path: what is owed
 and does not run is started, in the order in which it is owed; what runs and is not owed any more is cancelled.
@@ -19,14 +20,15 @@ import anyio
 import anyio.abc
 import anyio.lowlevel
 
-from interlock.errors import ErrorInfo, StepError
+from interlock.errors import ErrorInfo, InterlockError, StepError
 from interlock.run.clock import Clock
 from interlock.run.exits import Exits
 from interlock.run.functions import INSIDE
+from interlock.run.journaling import Journal
 from interlock.run.observers import Committed, Observers
 from interlock.run.origin import Origin
 from interlock.run.traces import AtRest, EventIgnored
-from interlock.run.work import Make, Perform, Work
+from interlock.run.work import Make, Perform, Proposal, Work
 from interlock.statechart import (
     Effect,
     Input,
@@ -34,9 +36,7 @@ from interlock.statechart import (
     OwedInvocation,
     OwedTimer,
     Snapshot,
-    initial_transition,
     owed,
-    transition,
 )
 from interlock.statechart.events import as_event
 
@@ -60,7 +60,7 @@ class FailedWork:
 
 
 class Driver(Generic[C]):
-    """Drives one machine until nothing is left that it could do. Used once: ``start`` or ``resume``, then ``run``.
+    """Drives one machine until nothing is left that it could do. Used once: ``begin``, then ``run``.
 
     Arguments:
         machine: the machine, with all its sources.
@@ -74,11 +74,11 @@ class Driver(Generic[C]):
         self, machine: Machine[C, Any, Any], *, perform: Perform, clock: Clock, timers: Timers, observers: Observers
     ) -> None:
         self.machine = machine
-        self.snapshot: Snapshot[C] | None = None
-        self.failure: StepError | None = None
-        """What a step raised; the snapshot is the one before it."""
         self.ignored: object = None
         """The last event from outside that changed nothing."""
+        self.duplicate = False
+        """Whether that was because it had been delivered before."""
+        self._log: Journal[C] | None = None
         self._perform = perform
         self._clock = clock
         self._wait_for_timers = timers == "wait"
@@ -86,10 +86,9 @@ class Driver(Generic[C]):
         self._owed: dict[str, OwedInvocation] = {}
         self._timers: tuple[OwedTimer, ...] = ()
         self._works: dict[str, Work] = {}
-        self._inbox: deque[tuple[Any, float]] = deque()
+        self._inbox: deque[tuple[Any, float, str | None]] = deque()
         self._wake = anyio.Event()
         self._unpublished: deque[tuple[Committed, Snapshot[C], Sequence[Effect], bool]] = deque()
-        self._index = 0
         self._proposals = 0
         self._failed: deque[FailedWork] = deque(maxlen=16)
         self.aborted: str | None = None
@@ -100,29 +99,33 @@ class Driver(Generic[C]):
 
     # -- moving on: all of it synchronous, so that no cancellation can fall into the middle ----------------------------
 
-    def start(self, input: object) -> None:
-        """Begin with the machine's initial states. Raises InputError for an input that the machine refuses."""
-        at = self._clock.now()
-        try:
-            snapshot, effects = initial_transition(self.machine, input, at=at)
-        except StepError as error:
-            self.failure = error
+    def begin(self, log: Journal[C], effects: Sequence[Effect] | None) -> None:
+        """Begin where a log ends.
+
+        Arguments:
+            log: the run's log, from its first entry on, or as a thread has left it.
+            effects: what the first step asks for; None where it was taken in another run, which has published it.
+        """
+        self._log = log
+        if log.failure is not None or log.head is None:
             return
-        self._adopt(snapshot)
-        self._unpublished.append((Committed(index=0, at=at, input=None), snapshot, effects, True))
+        self._adopt(log.head.snapshot)
+        if effects is not None:
+            committed = Committed(index=log.index, at=self._clock.now(), input=None)
+            self._unpublished.append((committed, log.head.snapshot, effects, True))
 
-    def resume(self, snapshot: Snapshot[C]) -> None:
-        """Begin where a snapshot stands. What was published before is not repeated."""
-        self._adopt(snapshot)
-
-    def send(self, event: object) -> None:
+    def send(self, event: object, entry_id: str | None = None) -> None:
         """Deliver an event from outside, after what was sent before and the timers that had run out by then."""
         if self._over:
             self._ignore(event)
             return
-        self._inbox.append((event, self._clock.now()))
+        self._inbox.append((event, self._clock.now(), entry_id))
         self._stir()
         self._wake.set()
+
+    def repeated(self, event: object) -> None:
+        """Say that an event was sent that had been delivered before: it counts once."""
+        self._ignore(event, duplicate=True)
 
     def abort(self, reason: str) -> None:
         """End the run as soon as what has come in by now is committed."""
@@ -134,30 +137,26 @@ class Driver(Generic[C]):
         if self._rested.is_set() and not self._over:
             self._rested = anyio.Event()
 
-    def commit(self, given: Input) -> bool:
+    def commit(self, proposal: Proposal) -> bool:
         """Take one step: the only place where a running system changes. Returns whether anything happened.
 
-        This is where a journal's entry is appended: after the step is known to be possible (a fact from outside also
-        if it is not), before the snapshot is anybody's. What is appended is made durable before the next work starts
-        and before the run settles, in :meth:`run`.
+        The step becomes an entry of the log here, and is nobody's yet: :meth:`_publish` makes it durable before anybody
+        is told, before the next work starts, and before the run settles.
         """
-        before = self._standing()
+        log, before = self.log, self._standing()
         at = self._clock.now()
-        try:
-            snapshot, effects = transition(self.machine, before, given, at=at)
-        except StepError as error:
-            self.failure = error
+        effects = log.add(proposal, at=at)
+        if log.failure is not None:
             return False
-        self._index += 1
+        snapshot = self._standing()
         changed = snapshot is not before
         if changed:
             self._adopt(snapshot)
-        committed = Committed(index=self._index, at=at, input=given)
+        committed = Committed(index=log.index, at=at, input=proposal.input)
         self._unpublished.append((committed, snapshot, effects, changed))
         return changed or bool(effects)
 
     def _adopt(self, snapshot: Snapshot[C]) -> None:
-        self.snapshot = snapshot
         found = owed(snapshot)
         self._owed = {item.identity: item for item in found.invocations}
         self._timers = found.timers
@@ -169,6 +168,22 @@ class Driver(Generic[C]):
 
     def _standing(self) -> Snapshot[C]:
         return cast("Snapshot[C]", self.snapshot)
+
+    @property
+    def log(self) -> Journal[C]:
+        """The run's log."""
+        assert self._log is not None  # noqa: S101  # a driver begins before it does anything else
+        return self._log
+
+    @property
+    def snapshot(self) -> Snapshot[C] | None:
+        """Where the machine stands; None before it has begun and where it could not start."""
+        return None if self._log is None else self._log.snapshot
+
+    @property
+    def failure(self) -> InterlockError | None:
+        """Why the run cannot go on: a step that raised, or an entry that could not be written."""
+        return None if self._log is None else self._log.failure
 
     # -- the loop ------------------------------------------------------------------------------------------------------
 
@@ -199,6 +214,7 @@ class Driver(Generic[C]):
         while True:
             await self._publish()
             if self._is_over:
+                await self.log.keep()
                 return
             await self._start_owed(group)
             if self._at_rest() and not await self._rest(stay=stay):
@@ -217,6 +233,7 @@ class Driver(Generic[C]):
         return self.failure is not None or self.aborted is not None or self._standing().status != "active"
 
     async def _rest(self, *, stay: bool) -> bool:
+        await self.log.keep()
         if not stay:
             return False
         accepted = self._standing().accepted_events()
@@ -240,9 +257,10 @@ class Driver(Generic[C]):
         timer = self._timers[0] if self._timers else None
         # A timer goes first if it had run out when the other came: who comes earlier is served earlier.
         if timer is not None and timer.due <= since:
-            self.commit(Input.fired(timer.key, address=timer.address))
+            self.commit(Proposal(input=Input.fired(timer.key, address=timer.address)))
         elif self._inbox:
-            self._deliver(self._inbox.popleft()[0])
+            event, _, entry_id = self._inbox.popleft()
+            self._deliver(event, entry_id)
         elif ready is not None and ready.proposed is not None:
             make, ready.proposed = ready.proposed, None
             self._accept(ready, make)
@@ -250,26 +268,29 @@ class Driver(Generic[C]):
             return False
         return True
 
-    def _deliver(self, event: object) -> None:
+    def _deliver(self, event: object, entry_id: str | None) -> None:
         before = self._standing()
-        happened = self.commit(Input(event=event, by="host"))
-        self.ignored = None
+        happened = self.commit(Proposal(input=Input(event=event, by="host"), entry_id=entry_id))
+        self.ignored, self.duplicate = None, False
         if not happened and self.failure is None and not before.can(event):
             self._ignore(event)
 
-    def _ignore(self, event: object) -> None:
-        self.ignored = event
-        self._observers.trace(lambda stamp: EventIgnored(stamp, event_type=as_event(event).type, event=event))
+    def _ignore(self, event: object, *, duplicate: bool = False) -> None:
+        self.ignored, self.duplicate = event, duplicate
+        self._observers.trace(
+            lambda stamp: EventIgnored(stamp, event_type=as_event(event).type, duplicate=duplicate, event=event)
+        )
 
     def _accept(self, work: Work, make: Make) -> None:
         try:
-            given = make(work.owed)
+            proposal = make(work.owed)
         except StepError as error:
-            self.failure = error
+            self.log.failure = error
             return
-        if isinstance(given.error, ErrorInfo) and work.raised is not None:
-            self._failed.append(FailedWork(error=given.error, exception=work.raised, origin=work.origin))
-        self.commit(given)
+        ended = proposal.input.error
+        if isinstance(ended, ErrorInfo) and work.raised is not None:
+            self._failed.append(FailedWork(error=ended, exception=work.raised, origin=work.origin))
+        self.commit(proposal)
 
     async def _start_owed(self, group: anyio.abc.TaskGroup) -> None:
         """Let all owed work go on, in the order in which it is owed, each entered before the next."""
@@ -334,6 +355,8 @@ class Driver(Generic[C]):
             self._wake.set()
 
     async def _publish(self) -> None:
+        if not await self.log.flush():
+            return  # what is not durable has not happened
         while self._unpublished:
             committed, snapshot, effects, changed = self._unpublished.popleft()
             self._observers.committed(committed, snapshot, effects, changed=changed)

@@ -21,7 +21,13 @@ class Means:
     budget: Budget
     threads: Threads
     observers: Observers
-    execution_id: str
+    record_raw: bool = False
+    """Whether the log keeps the providers' own answers."""
+
+    @property
+    def execution_id(self) -> str:
+        """Names this execution over its whole life."""
+        return self.observers.run_id
 
 
 class Wanted:

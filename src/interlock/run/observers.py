@@ -34,7 +34,8 @@ _machine_log = logging.getLogger("interlock.machine")
 class Committed:
     """One thing that has happened to the running system: what it was told, when, and as the how-manieth thing.
 
-    Number 0 is the start, with ``input`` None; resuming starts a new count.
+    The number is that of the log's entry: 0 is the start, with ``input`` None, and a thread that is taken up again
+    counts on.
     """
 
     index: int
@@ -54,7 +55,6 @@ class Observers:
         self,
         *,
         machine: Machine[Any, Any, Any],
-        run_id: str,
         now: Callable[[], float],
         on_transition: Observer | None = None,
         on_event: Observer | None = None,
@@ -65,8 +65,9 @@ class Observers:
     ) -> None:
         self.listeners: list[Callable[[TraceEvent], None]] = []
         """Called with each trace event at the moment it happens; they must not raise."""
+        self.run_id = ""
+        """The execution that is told of; known before anything is."""
         self._machine = machine
-        self._run_id = run_id
         self._now = now
         self._on_transition = on_transition
         self._on_event = on_event
@@ -94,7 +95,7 @@ class Observers:
         self._seq += 1
         if self._on_trace is None and not self.listeners:
             return
-        event = make(Stamp(self._run_id, self._seq, self._now(), self._machine.id, self._machine.version))
+        event = make(Stamp(self.run_id, self._seq, self._now(), self._machine.id, self._machine.version))
         for listener in self.listeners:
             listener(event)
         self._note(self._on_trace, event)

@@ -9,6 +9,7 @@ from interlock.agent.contract import Executors
 from interlock.agent.events import Event
 from interlock.agent.requests import DecisionRequest
 from interlock.agent.text_requests import TextRequest
+from interlock.journal import Store
 from interlock.run.abort import Abort
 from interlock.run.clock import Clock
 from interlock.run.driver import Timers
@@ -56,3 +57,7 @@ class RunOptions(TypedDict, Generic[C], total=False):
     on_trace: OnTrace | None
     on: OnEmitted | None
     execution_id: str | None
+    event_id: str | None
+    store: Store | None
+    thread_id: str | None
+    record_raw: bool

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from interlock.errors import ErrorInfo
+from interlock.journal import LogEntry
 from interlock.run.origin import Origin
 from interlock.run.usage import RunUsage
 from interlock.statechart import OwedTimer, Snapshot
@@ -23,12 +24,16 @@ class Done(Generic[O_co, C_co]):
     """The machine has ended and put out ``output``.
 
     ``ignored`` is the event that was given to the run and that nothing was waiting for; None if it was taken.
+    ``duplicate``: it was ignored because its ``event_id`` was in the log already.
+    ``entries`` are what this run has added to the log; a thread's whole log is in its store.
     """
 
     output: O_co
     snapshot: Snapshot[C_co]
     usage: RunUsage = field(default_factory=RunUsage)
     ignored: object = None
+    duplicate: bool = False
+    entries: tuple[LogEntry, ...] = field(default=(), repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,12 +44,15 @@ class Idle(Generic[C_co]):
     ``snapshot.accepted_events()`` names what is waited for, ``timers`` what becomes due, earliest first (only with
     ``timers="return"``: a run that waits for its timers does not settle before them).
     ``ignored`` is the event that was given to the run and that nothing was waiting for; None if it was taken.
+    ``duplicate`` and ``entries`` are as for :class:`Done`.
     """
 
     snapshot: Snapshot[C_co]
     timers: tuple[OwedTimer, ...] = ()
     usage: RunUsage = field(default_factory=RunUsage)
     ignored: object = None
+    duplicate: bool = False
+    entries: tuple[LogEntry, ...] = field(default=(), repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +64,8 @@ class Failed(Generic[C_co]):
     status is ``"error"``; where one of its functions raised it is the snapshot before that step, and a run of the
     repaired machine goes on from it. It is None only where the machine could not even start.
     ``origin`` says whose failure it is, machine, state, request and attempt, where a request of this run failed.
+    With the cause ``journal`` an entry could not be written, and ``snapshot`` is the last that is durable: what was
+    committed after it has not happened. ``entries`` are as for :class:`Done`.
     """
 
     cause: Cause
@@ -65,6 +75,8 @@ class Failed(Generic[C_co]):
     origin: Origin | None = None
     usage: RunUsage = field(default_factory=RunUsage)
     ignored: object = None
+    duplicate: bool = False
+    entries: tuple[LogEntry, ...] = field(default=(), repr=False, compare=False)
 
 
 Result: TypeAlias = "Done[O_co, C_co] | Idle[C_co] | Failed[C_co]"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from typing import Any, Generic, TypeVar, cast
@@ -11,6 +10,7 @@ import anyio
 
 from interlock.agent.contract import Executors
 from interlock.errors import BindError
+from interlock.journal import Store
 from interlock.run import bind
 from interlock.run.abort import Abort
 from interlock.run.arguments import check_arguments, checked_executors, checked_machine, checked_on
@@ -21,6 +21,7 @@ from interlock.run.exits import Exits
 from interlock.run.functions import Threads
 from interlock.run.means import Means
 from interlock.run.observers import TOLD_BY, Observers
+from interlock.run.opening import Start, open_log
 from interlock.run.options import (
     GivenEvent,
     OnChunk,
@@ -57,7 +58,7 @@ class Run(Generic[C, I, O]):
         observers: Observers,
         budget: Budget,
         abort: Abort | None,
-        begin: Callable[[], None],
+        begin: Callable[[], Awaitable[None]],
     ) -> None:
         self._machine = machine
         self._driver = driver
@@ -92,9 +93,13 @@ class Run(Generic[C, I, O]):
         """Wait until nothing is left to do."""
         await self._driver.settled()
 
-    def send(self, event: GivenEvent) -> None:
+    async def send(self, event: GivenEvent, event_id: str | None = None) -> None:
         """Deliver an event from outside; raises :class:`InputError` for what is none of the machine's."""
-        self._driver.send(read_event(self._machine, event))
+        delivered = read_event(self._machine, event)
+        if event_id is not None and await self._driver.log.known(event_id):
+            self._driver.repeated(delivered)
+        else:
+            self._driver.send(delivered, event_id)
 
     def is_telling_me(self) -> bool:
         """Whether the caller is an observer of this run, which waits for him."""
@@ -108,9 +113,9 @@ class Run(Generic[C, I, O]):
             subscription.end()
         return subscription
 
-    def begin(self) -> None:
-        """Take the first step, or stand where the snapshot stands. Raises for an input that the machine refuses."""
-        self._begin()
+    async def begin(self) -> None:
+        """Take the first step, or stand where the snapshot or the thread stands; raises where that cannot be."""
+        await self._begin()
 
     @property
     def snapshot(self) -> Snapshot[C] | None:
@@ -129,6 +134,9 @@ def open_run(
     input: I | None = None,
     snapshot: Saved[C] | None = None,
     event: GivenEvent | None = None,
+    event_id: str | None = None,
+    store: Store | None = None,
+    thread_id: str | None = None,
     executors: Executors | None = None,
     actors: Mapping[str, object] | None = None,
     max_model_calls: int = 100,
@@ -142,6 +150,7 @@ def open_run(
     on_trace: OnTrace | None = None,
     on: OnEmitted | None = None,
     execution_id: str | None = None,
+    record_raw: bool = False,
 ) -> Run[C, I, O]:
     """Return a run that is ready to begin; raises for whatever can be known to be wrong now."""
     checked_machine(machine, actors)
@@ -154,6 +163,10 @@ def open_run(
         abort=abort,
         clock=clock,
         execution_id=execution_id,
+        store=store,
+        thread_id=thread_id,
+        event=event,
+        event_id=event_id,
         observers={
             "on_transition": on_transition,
             "on_event": on_event,
@@ -169,10 +182,8 @@ def open_run(
     check_input(machine, input)
     bind.check(machine, given)
     time = SystemClock() if clock is None else clock
-    run_id = execution_id or uuid.uuid4().hex
     observers = Observers(
         machine=machine,
-        run_id=run_id,
         now=time.now,
         on_transition=on_transition,
         on_event=on_event,
@@ -185,19 +196,21 @@ def open_run(
     delivered = None if event is None else read_event(machine, event)
     loaded = None if snapshot is None else _loaded(machine, snapshot)
     budget = Budget(max_model_calls)
-    means = Means(executors=given, budget=budget, threads=Threads(), observers=observers, execution_id=run_id)
+    means = Means(executors=given, budget=budget, threads=Threads(), observers=observers, record_raw=record_raw)
+    start = Start(input=input, snapshot=loaded, store=store, thread_id=thread_id, execution_id=execution_id)
     driver = Driver(machine, perform=Performer(means, time), clock=time, timers=timers, observers=observers)
 
-    def begin() -> None:
-        if loaded is None:
-            driver.start(input)
-        else:
-            driver.resume(loaded)
-        observers.trace(lambda stamp: RunStarted(stamp, resumed=loaded is not None, input=input))
+    async def begin() -> None:
+        opened = await open_log(machine, start, at=time.now())
+        observers.run_id = opened.execution_id
+        driver.begin(opened.journal, opened.effects)
+        resumed = opened.effects is None
+        observers.trace(lambda stamp: RunStarted(stamp, resumed=resumed, input=input))
         if delivered is not None:
-            driver.send(delivered)
+            await run.send(delivered, event_id)
 
-    return Run(machine, driver=driver, observers=observers, budget=budget, abort=abort, begin=begin)
+    run = Run(machine, driver=driver, observers=observers, budget=budget, abort=abort, begin=begin)
+    return run
 
 
 async def alone(run: Callable[[], Awaitable[None]]) -> None:

@@ -54,7 +54,7 @@ class AgentSession(Generic[C, I, O]):
         if self._begun:
             raise BindError("a session is opened once; make another AgentSession from its snapshot", code="not-open")
         self._begun = True
-        self._run.begin()
+        await self._run.begin()
         self._block = beside(self._go, wait=False)
         await self._block.__aenter__()
         return self
@@ -65,14 +65,14 @@ class AgentSession(Generic[C, I, O]):
         block, self._block = self._opened(), None
         return await block.__aexit__(kind, error, traceback)
 
-    async def send(self, event: GivenEvent) -> None:
+    async def send(self, event: GivenEvent, *, event_id: str | None = None) -> None:
         """Deliver an event, and return at once; what comes of it is seen when the session has settled.
 
-        An event that nothing waits for is no error: the next result holds it as ``ignored``. Raises
-        :class:`InputError` for what is no event of the machine.
+        An event that nothing waits for is no error: the next result holds it as ``ignored``. One whose ``event_id`` is
+        in the log already is not applied again. Raises :class:`InputError` for what is no event of the machine.
         """
         self._opened()
-        self._run.send(event)
+        await self._run.send(event, event_id)
         await anyio.lowlevel.checkpoint()
 
     async def settled(self) -> Done[O, C] | Idle[C] | Failed[C]:

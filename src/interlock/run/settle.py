@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlock.errors import AbortedError, ErrorInfo
+from interlock.errors import AbortedError, ErrorInfo, JournalError, NotJsonError
 from interlock.run.border import error_info
 from interlock.run.driver import Driver
 from interlock.run.results import Cause, Done, Failed, Idle
@@ -16,36 +16,33 @@ __all__ = ["settle"]
 
 def settle(driver: Driver[Any], usage: RunUsage) -> Any:  # noqa: ANN401  # run_agent says of which machine's types
     """Return the result of a run."""
-    snapshot, ignored = driver.snapshot, driver.ignored
-    failure = driver.failure
+    snapshot, failure = driver.snapshot, driver.failure
+    told: dict[str, Any] = {
+        "snapshot": snapshot,
+        "usage": usage,
+        "ignored": driver.ignored,
+        "duplicate": driver.duplicate,
+        "entries": tuple(driver.log.entries),
+    }
     if failure is not None:
-        error = error_info(failure)
-        return Failed(cause="machine", error=error, snapshot=snapshot, exception=failure, usage=usage, ignored=ignored)
+        cause: Cause = "journal" if isinstance(failure, JournalError | NotJsonError) else "machine"
+        return Failed(cause=cause, error=error_info(failure), exception=failure, **told)
     assert snapshot is not None  # noqa: S101  # a machine that could not start has failed
     if snapshot.status == "done":
-        return Done(output=snapshot.output, snapshot=snapshot, usage=usage, ignored=ignored)
+        return Done(output=snapshot.output, **told)
     if snapshot.status == "active" and driver.aborted is not None:
         aborted = _aborted(snapshot, driver.aborted)
-        return Failed(
-            cause="aborted",
-            error=error_info(aborted),
-            snapshot=snapshot,
-            exception=aborted,
-            usage=usage,
-            ignored=ignored,
-        )
+        return Failed(cause="aborted", error=error_info(aborted), exception=aborted, **told)
     if snapshot.status == "active":
-        return Idle(snapshot=snapshot, timers=driver.pending, usage=usage, ignored=ignored)
+        return Idle(timers=driver.pending, **told)
     error = _as_info(snapshot.machine_id, snapshot.error)
     failed = driver.failed_work(error)
     return Failed(
         cause=_cause(error),
         error=error,
-        snapshot=snapshot,
         exception=None if failed is None else failed.exception,
         origin=None if failed is None else failed.origin,
-        usage=usage,
-        ignored=ignored,
+        **told,
     )
 
 

@@ -16,26 +16,26 @@ from interlock.agent.contract import ExecutorInfo, Executors, StreamExecutor, Te
 from interlock.agent.messages import ToolResultOutput
 from interlock.agent.text import GENERATE_TEXT, STREAM_TEXT, TextSpec
 from interlock.agent.text_requests import TextMode, TextRequest
+from interlock.agent.turn_outcome import turn_outcome
 from interlock.agent.turns import (
     TextTask,
-    TurnRecord,
     answer_record,
     checked_result,
-    final_output,
     step_limit,
     text_task,
-    turn_record,
 )
-from interlock.errors import StepError
+from interlock.errors import ModelCallLimitError, StepError
 from interlock.run.clock import Clock
 from interlock.run.exits import HOST_MISTAKES
 from interlock.run.functions import call
 from interlock.run.means import Means, Wanted
+from interlock.run.noted import noted_call, noted_turn
 from interlock.run.origin import Origin
 from interlock.run.streams import read_stream
 from interlock.run.toolbox import Toolbox, run_tool
 from interlock.run.watching import Watched
 from interlock.run.work import Work
+from interlock.statechart import UNSET
 
 __all__ = ["Writer", "executor_of", "is_text", "mode_of"]
 
@@ -92,43 +92,39 @@ class Writer:
                 await work.record(answer_record(asked, output).to_json())
                 await watched.told()
             task = task.after(work.owed.records)
-        request = task.request
         try:
             result = await self._turn(work, execute, task, watched)
-            record = turn_record(request, result)
         except HOST_MISTAKES:
             raise
         except Exception as error:  # noqa: BLE001  # whatever else it is, it goes to the invocation
-            await work.fail(error, told=watched.failed)
+            spent = None if isinstance(error, ModelCallLimitError) else noted_call()
+            await work.fail(error, metadata=spent, told=watched.failed)
             return None
-        if record.calls and request.steps_remaining > 1:
-            watched.turn(record, result)
-            await work.record(record.to_json())
-            return task.after(work.owed.records)
-        await self._end(work, task, record, result, watched)
-        return None
+        return await self._taken(work, task, result, watched)
 
-    async def _end(self, work: Work, task: TextTask, record: TurnRecord, result: TextResult, watched: Watched) -> None:
-        """Propose the last turn and what the request comes to, as one input: no crash can fall between them."""
-        watched.turn(record, result)
-        kept = record.to_json()
-        if record.calls:
-            await work.fail(step_limit(task.request, record.calls), record=kept, told=watched.failed)
-            return
-        try:
-            output = final_output(task.definition, task.request, result)
-            shown = task.definition.decode(output)
-        except Exception as error:  # noqa: BLE001  # validators and serializers are other people's code
-            await work.fail(error, record=kept, told=watched.failed)
-            return
+    async def _taken(self, work: Work, task: TextTask, result: TextResult, watched: Watched) -> TextTask | None:
+        """Propose a turn, the last one together with what the request comes to: no crash can fall between them."""
+        outcome = turn_outcome(task, result)
+        metadata = noted_turn(result, raw=self.means.record_raw)
+        record: object = UNSET
+        if outcome.record is not None:
+            watched.turn(outcome.record, result)
+            record = outcome.record.to_json()
+        if outcome.goes_on:
+            await work.record(record, metadata=metadata)
+            return task.after(work.owed.records)
+        if outcome.error is not None:
+            await work.fail(outcome.error, record=record, metadata=metadata, told=watched.failed)
+            return None
         ended = partial(
             watched.ended,
-            shown,
+            outcome.shown,
             raw=result.raw,
             finish_reason=result.finish_reason,
             reasoning=result.reasoning,
         )
-        await work.finish(output, record=kept, told=ended)
+        await work.finish(outcome.output, record=record, metadata=metadata, told=ended)
+        return None
 
     async def _turn(
         self, work: Work, execute: TextExecutor | StreamExecutor, task: TextTask, watched: Watched

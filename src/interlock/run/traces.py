@@ -265,10 +265,11 @@ class EventEmitted(TraceEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventIgnored(TraceEvent):
-    """An event came from outside that nothing was waiting for."""
+    """An event came from outside that nothing was waiting for, or (``duplicate``) that had been delivered before."""
 
     type: ClassVar[str] = "ignored"
     event_type: str
+    duplicate: bool = False
     event: object = field(default=None, metadata=_BODY)
 
 

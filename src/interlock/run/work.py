@@ -6,7 +6,8 @@ it, and alone decides what is committed, and when.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
 import anyio
@@ -17,9 +18,22 @@ from interlock.run.border import AnyMachine, error_info
 from interlock.run.origin import Origin
 from interlock.statechart import UNSET, Input, OwedInvocation
 
-__all__ = ["Make", "Perform", "Work"]
+__all__ = ["Make", "Perform", "Proposal", "Work"]
 
-Make: TypeAlias = Callable[[OwedInvocation], Input]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """What shall be committed: an input, and what the log keeps beside it.
+
+    ``entry_id`` is given where an event must count once, however often it is sent.
+    """
+
+    input: Input
+    metadata: Mapping[str, object] | None = None
+    entry_id: str | None = None
+
+
+Make: TypeAlias = Callable[[OwedInvocation], Proposal]
 """Says what shall be committed, given the work as it is owed now; raises StepError where the machine's code does."""
 
 
@@ -91,26 +105,40 @@ class Work:
         if self.scope.cancel_called:
             await anyio.lowlevel.checkpoint()  # ends here, however the two were ordered
 
-    async def finish(self, output: object, *, record: object = UNSET, told: Callable[[], None] | None = None) -> None:
+    async def finish(
+        self,
+        output: object,
+        *,
+        record: object = UNSET,
+        metadata: Mapping[str, object] | None = None,
+        told: Callable[[], None] | None = None,
+    ) -> None:
         """Ask for the work to be completed with ``output``, which is JSON; ``told`` is called when it is taken."""
 
-        def make(owed: OwedInvocation) -> Input:
+        def make(owed: OwedInvocation) -> Proposal:
             if told is not None:
                 told()
-            return Input(address=owed.address, invocation=owed.key, record=record, output=output)
+            given = Input(address=owed.address, invocation=owed.key, record=record, output=output)
+            return Proposal(input=given, metadata=metadata)
 
         await self.propose(make)
 
     async def fail(
-        self, error: Exception, *, record: object = UNSET, told: Callable[[ErrorInfo], None] | None = None
+        self,
+        error: Exception,
+        *,
+        record: object = UNSET,
+        metadata: Mapping[str, object] | None = None,
+        told: Callable[[ErrorInfo], None] | None = None,
     ) -> None:
         """Ask for the work to be ended with an error; ``told`` is called with it when it is taken."""
         info = self.blame(error)
 
-        def make(owed: OwedInvocation) -> Input:
+        def make(owed: OwedInvocation) -> Proposal:
             if told is not None:
                 told(info)
-            return Input(address=owed.address, invocation=owed.key, record=record, error=info)
+            given = Input(address=owed.address, invocation=owed.key, record=record, error=info)
+            return Proposal(input=given, metadata=metadata)
 
         await self.propose(make)
 
@@ -122,9 +150,13 @@ class Work:
             error.add_note(note)
         return error_info(error, data=data)
 
-    async def record(self, record: object) -> None:
+    async def record(self, record: object, *, metadata: Mapping[str, object] | None = None) -> None:
         """Ask for a record to be kept on the invocation, and go on once it is."""
-        await self.propose(lambda owed: Input(address=owed.address, invocation=owed.key, record=record))
+        await self.propose(
+            lambda owed: Proposal(
+                input=Input(address=owed.address, invocation=owed.key, record=record), metadata=metadata
+            )
+        )
 
     async def crash(self, error: Exception) -> None:
         """Report that the machine's own code raised while the work was prepared: the run cannot go on."""

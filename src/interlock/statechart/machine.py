@@ -208,6 +208,27 @@ class Machine(Generic[C, I, O]):
                 f"machine {self.id!r}: the input is refused: {reason_of(error)}", code="invalid-input"
             ) from error
 
+    def input_json(self, given: Any) -> Any:
+        """Return an input, checked and with defaults applied, as frozen JSON; None where there is none.
+
+        Raises :class:`InputError` for what the machine refuses, :class:`NotJsonError` for what JSON cannot carry.
+        """
+        checked = self.checked_input(given)
+        if self.input_type is None:
+            return freeze(checked, "input", models=True)
+        return freeze(self.input_type.dump_python(checked, mode="json", round_trip=True), "input")
+
+    def input_from_json(self, data: Any) -> Any:
+        """Return the input that :meth:`input_json` wrote, of its declared type."""
+        if self.input_type is None:
+            return data
+        try:
+            return self.input_type.validate_json(to_json(data))
+        except Exception as error:  # validators are the author's code
+            raise InputError(
+                f"machine {self.id!r}: the input does not come back from JSON: {reason_of(error)}", code="invalid-input"
+            ) from error
+
     def checked_output(self, given: Any, event: Any) -> Any:
         """Return the output, written as JSON and read again by its declared type: as it would come back from saving."""
         adapter = self.output_type

@@ -26,6 +26,17 @@ class Records:
         """Return these records with one more."""
         return Records(self, value)
 
+    def since(self, earlier: Records) -> list[Any] | None:
+        """Return what was appended to ``earlier`` to make this; None if this was not made from it."""
+        found: list[Any] = []
+        here = self
+        while here is not earlier:
+            if here._before is None:
+                return None
+            found.append(here._value)
+            here = here._before
+        return found[::-1]
+
     def __iter__(self) -> Iterator[Any]:
         found: list[Any] = []
         here = self

@@ -1,0 +1,147 @@
+"""What every store refuses before it asks its database, and how entries are written down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from interlock.errors import BindError, NotJsonError, StoreError
+from interlock.journal.entries import LogEntry
+
+__all__ = [
+    "check_append",
+    "check_fork",
+    "check_thread_id",
+    "closed",
+    "duplicate",
+    "entry_texts",
+    "is_entry_id",
+    "positive",
+]
+
+LONGEST_ID = 512
+"""How many characters an id may have: what every database can have an index of."""
+
+
+def is_entry_id(text: object) -> bool:
+    """Whether a text can be the id of an entry, or of a thread, in every store."""
+    if not isinstance(text, str) or not 0 < len(text) <= LONGEST_ID or "\0" in text:
+        return False
+    return text.isascii() or _encodes(text)
+
+
+def check_thread_id(thread_id: object) -> str:
+    """Return a thread id, or raise :class:`StoreError` for what cannot be one."""
+    if not is_entry_id(thread_id):
+        shown = repr(thread_id)
+        raise StoreError(
+            f"{shown if len(shown) <= 80 else shown[:77] + '...'} is no thread id; give a text of 1 to {LONGEST_ID} "
+            "characters, without NUL and lone surrogates",
+            code="invalid-append",
+        )
+    return str(thread_id)
+
+
+def check_append(thread_id: str, expected_index: int, entries: Sequence[LogEntry]) -> None:
+    """Raise :class:`StoreError` for entries that do not follow each other from ``expected_index`` on."""
+    check_thread_id(thread_id)
+    for number, entry in enumerate(entries):
+        if entry.index != expected_index + number:
+            raise StoreError(
+                f"thread {thread_id!r}: entry {entry.id!r} has index {entry.index}, but would stand at "
+                f"{expected_index + number}; give entries with contiguous indexes from expected_index on",
+                code="invalid-append",
+            )
+        if not is_entry_id(entry.id):
+            raise StoreError(
+                f"thread {thread_id!r}: the id of entry {entry.index} is none; give a text of 1 to {LONGEST_ID} "
+                "characters, without NUL and lone surrogates",
+                code="invalid-append",
+            )
+    if len(entries) > 1:
+        ids = [entry.id for entry in entries]
+        if len(set(ids)) != len(ids):
+            twice = next(name for name in ids if ids.count(name) > 1)
+            raise duplicate(thread_id, twice)
+
+
+def duplicate(thread_id: str, entry_id: str) -> StoreError:
+    """Return the error for an entry id that a thread holds already."""
+    return StoreError(
+        f"thread {thread_id!r}: there is an entry {entry_id!r} already; what it says was written before",
+        code="duplicate-entry",
+    )
+
+
+def check_fork(thread_id: str, new_thread_id: str, *, length: int, wanted: int | None, taken: int) -> int:
+    """Return how many entries are copied, or raise :class:`StoreError`.
+
+    Arguments:
+        thread_id: the thread that is copied.
+        new_thread_id: where to.
+        length: how many entries it has.
+        wanted: how many of them are asked for.
+        taken: how many entries the new thread has already.
+    """
+    check_thread_id(new_thread_id)
+    if not length:
+        raise StoreError(f"there is no thread {thread_id!r} to fork", code="unknown-thread")
+    if taken:
+        raise StoreError(
+            f"thread {new_thread_id!r} has {taken} entries already; fork into a new thread", code="thread-exists"
+        )
+    count = length if wanted is None else wanted
+    if not 1 <= count <= length:
+        raise StoreError(
+            f"thread {thread_id!r} has {length} entries, of which {count} cannot be forked; give 1 to {length}",
+            code="invalid-fork",
+        )
+    return count
+
+
+def entry_texts(thread_id: str, entries: Sequence[LogEntry], limit: int | None) -> list[str]:
+    """Return entries as they are stored: one line of JSON each.
+
+    Arguments:
+        thread_id: for the message.
+        entries: the entries.
+        limit: how many bytes each may have in UTF-8; None for any number.
+
+    Raises :class:`StoreError`: ``entry-too-large``, or ``invalid-append`` for what JSON cannot carry.
+    """
+    texts: list[str] = []
+    for entry in entries:
+        try:
+            text = entry.to_text()
+            size = len(text) if text.isascii() else len(text.encode())
+        except (NotJsonError, UnicodeEncodeError, TypeError, RecursionError) as error:
+            raise StoreError(
+                f"thread {thread_id!r}: entry {entry.index} ({entry.type}) cannot be written as JSON: {error}",
+                code="invalid-append",
+            ) from error
+        if limit is not None and size > limit:
+            raise StoreError(
+                f"thread {thread_id!r}: entry {entry.index} ({entry.type}) has {size} bytes, and this store takes "
+                f"{limit}; keep large values elsewhere and a reference to them in the event",
+                code="entry-too-large",
+            )
+        texts.append(text)
+    return texts
+
+
+def closed() -> StoreError:
+    """Return the error for a store that has been closed."""
+    return StoreError("the store is closed; open another one", code="store-closed")
+
+
+def positive(name: str, value: float | None, *, unit: str) -> None:
+    """Raise :class:`BindError` for an argument of a store that is not a number above 0; None is none."""
+    if value is not None and not value > 0:
+        raise BindError(f"{name}={value!r}: give a number of {unit} above 0")
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,150 @@
+"""The log of one run while it grows: each step an entry, made durable before anybody acts on it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any, Generic, TypeVar
+
+import anyio
+
+from interlock.errors import InterlockError, JournalError, NotJsonError, StepError, StoreError
+from interlock.journal import Advance, Head, LogEntry, SavedSnapshot, Store, advance
+from interlock.run.work import Proposal
+from interlock.statechart import Effect, Snapshot
+
+__all__ = ["Journal", "saved_head"]
+
+C = TypeVar("C")
+
+_log = logging.getLogger("interlock.run")
+
+
+class Journal(Generic[C]):
+    """Where a run's log ends, and what of it is not durable yet.
+
+    Arguments:
+        head: where the log ended when the run took it up; None where the machine could not even start.
+        fresh: entries that the run has begun with, not durable yet.
+        store: where entries are kept; None: nowhere but in the result.
+        thread_id: under which name.
+        before: where the machine stood before the step that it could not take, if there is no head.
+    """
+
+    def __init__(
+        self,
+        head: Head[C] | None,
+        fresh: tuple[LogEntry, ...],
+        *,
+        store: Store | None,
+        thread_id: str,
+        before: Snapshot[C] | None = None,
+    ) -> None:
+        self.head = head
+        self._before = before
+        self.entries: list[LogEntry] = []
+        """What this run has added, as far as it is durable."""
+        self.ids: set[str] = {entry.id for entry in fresh}
+        """The ids of what this run has added."""
+        self._unwritten: list[LogEntry] = list(fresh)
+        self._durable = head
+        self._store = store
+        self._thread_id = thread_id
+        self._saved_at = -1
+        self.failure: InterlockError | None = None
+        """Why a step could not be taken, or an entry not be written: nothing goes on from here."""
+
+    @property
+    def snapshot(self) -> Snapshot[C] | None:
+        """Where the machine stands; after a failed write, where it durably stood before."""
+        head = self._durable if isinstance(self.failure, JournalError | NotJsonError) else self.head
+        return self._before if head is None else head.snapshot
+
+    @property
+    def index(self) -> int:
+        """The index of the last entry."""
+        return -1 if self.head is None else self.head.index
+
+    def add(self, proposal: Proposal, *, at: float) -> tuple[Effect, ...]:
+        """Take a step and write its entry down. What the step raises becomes the ``failure``."""
+        assert self.head is not None  # noqa: S101  # a machine that could not start takes no steps
+        try:
+            grown: Advance = advance(self.head, proposal.input, at=at, id=proposal.entry_id, metadata=proposal.metadata)
+        except (StepError, NotJsonError) as error:
+            self.failure = error
+            return ()
+        self.head = grown.head
+        self.failure = grown.head.failure
+        self._unwritten.append(grown.entry)
+        self.ids.add(grown.entry.id)
+        return grown.effects
+
+    async def flush(self) -> bool:
+        """Make durable what was added, and return whether it is. A cancelled caller does not cut the write off."""
+        if self._unwritten:
+            if self._store is None:
+                self._written()
+            else:
+                # A task of its own, and shielded: neither a cancelled scope nor a cancelled host task ends it early.
+                async with anyio.create_task_group() as group:
+                    group.start_soon(self._write, self._store)
+        return not isinstance(self.failure, JournalError)
+
+    async def _write(self, store: Store) -> None:
+        with anyio.CancelScope(shield=True):
+            batch = tuple(self._unwritten)
+            try:
+                await store.append(self._thread_id, batch[0].index, batch)
+            except JournalError as error:
+                self.failure = error
+            except Exception as error:  # noqa: BLE001  # a store of somebody else's
+                failed = StoreError(
+                    f"thread {self._thread_id!r}: the store raised {type(error).__name__}: {error}; the run cannot go "
+                    "on without its log"
+                )
+                failed.__cause__ = error
+                self.failure = failed
+            else:
+                self._written()
+
+    def _written(self) -> None:
+        self.entries += self._unwritten
+        self._unwritten.clear()
+        self._durable = self.head
+
+    async def keep(self) -> None:
+        """Keep a snapshot beside the log, so that going on from here need not replay it. It is no part of the truth."""
+        head, store = self._durable, self._store
+        if head is None or store is None or head.index == self._saved_at or head.failure is not None:
+            return
+        if head.state_hash is None:
+            return
+        self._saved_at = head.index
+        try:
+            await store.save_snapshot(self._thread_id, saved_head(head, head.state_hash))
+        except Exception:  # noqa: BLE001  # the log is whole without it
+            _log.warning("thread %r: its snapshot could not be kept; the log is whole", self._thread_id, exc_info=True)
+
+    async def known(self, entry_id: str) -> bool:
+        """Whether an entry with this id is in the log already."""
+        if entry_id in self.ids:
+            return True
+        return self._store is not None and await self._store.index_of(self._thread_id, entry_id) is not None
+
+
+def saved_head(head: Head[Any], state_hash: str) -> SavedSnapshot:
+    """Return a head in the form in which it is kept beside its log."""
+    text = json.dumps(
+        {"snapshot": head.snapshot.dump(), "causes": dict(head.causes)},
+        ensure_ascii=False,
+        allow_nan=False,
+        separators=(",", ":"),
+    )
+    return SavedSnapshot(
+        index=head.index,
+        execution_id=head.execution_id,
+        state_hash=state_hash,
+        machine_id=head.machine.id,
+        machine_version=head.machine.version,
+        text=text,
+    )

@@ -1,0 +1,54 @@
+"""What a log keeps beside an input that a model's answer led to: what it cost, why it ended, and why it was given."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from pydantic_core import to_jsonable_python
+
+from interlock.agent.contract import Choice, TextResult, Usage
+from interlock.agent.reasons import reason_of
+from interlock.statechart.frozen import freeze
+
+__all__ = ["noted_call", "noted_choice", "noted_turn"]
+
+
+def noted_choice(choice: Choice, *, raw: bool = False) -> dict[str, object]:
+    """Return what is kept of a decision's answer; ``raw``: the provider's own answer as well."""
+    found = noted_call(choice.usage)
+    if isinstance(choice.reason, str):
+        found["reason"] = _text(choice.reason)
+    return _with_raw(found, choice.raw) if raw else found
+
+
+def noted_turn(result: TextResult, *, raw: bool = False) -> dict[str, object]:
+    """Return what is kept of a text's turn; ``raw``: the provider's own answer as well."""
+    found = noted_call(result.usage)
+    if result.finish_reason is not None:
+        found["finish_reason"] = result.finish_reason
+    return _with_raw(found, result.raw) if raw else found
+
+
+def noted_call(usage: Usage | None = None) -> dict[str, object]:
+    """Return what is kept of any call of a model, whatever came of it."""
+    spent: dict[str, object] = {"model_calls": 1}
+    if usage is not None:
+        for field in fields(usage):
+            if (value := getattr(usage, field.name)) is not None:
+                spent[field.name] = value
+    return {"usage": spent}
+
+
+def _with_raw(found: dict[str, object], raw: object) -> dict[str, object]:
+    if raw is None:
+        return found
+    try:
+        written: Any = freeze(to_jsonable_python(raw, inf_nan_mode="strings", serialize_unknown=True), "raw")
+    except Exception as error:  # noqa: BLE001  # what it cost is kept, whatever the adapter hands over beside it
+        written = f"(left out: {reason_of(error)})"
+    return {**found, "raw": written}
+
+
+def _text(text: str) -> str:
+    return text.encode(errors="replace").decode()
