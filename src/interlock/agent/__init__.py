@@ -61,6 +61,7 @@ from interlock.agent.requests import DecisionAttempt, DecisionRequest
 from interlock.agent.setup import mapping, setup_agent
 from interlock.agent.text import TextRequestDefinition, TextSpec, text_request
 from interlock.agent.text_requests import TextMode, TextRequest, ToolDescriptor, request_messages
+from interlock.agent.tool_requests import ToolRequest
 from interlock.agent.tools import Tool, bound_call, tool, tool_failure
 from interlock.agent.transcript import TranscriptFault, TranscriptProblem, check_transcript
 from interlock.agent.turns import (
@@ -123,6 +124,7 @@ __all__ = [
     "ToolCallPart",
     "ToolDescriptor",
     "ToolMessage",
+    "ToolRequest",
     "ToolResultOutput",
     "ToolResultPart",
     "TranscriptFault",

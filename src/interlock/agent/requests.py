@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Literal, TypeAlias, cast
+
+from pydantic import TypeAdapter, ValidationError
 
 from interlock.agent.descriptors import EventDescriptor
 from interlock.agent.events import EventClass
 from interlock.agent.messages import AgentMessage
 from interlock.agent.messages_schema import messages_schema
+from interlock.agent.reasons import reasons
+from interlock.errors import InputError, NotJsonError
+from interlock.statechart.frozen import freeze
 
 __all__ = ["DecisionAttempt", "DecisionRequest", "Failure", "JsonObject"]
 
@@ -92,6 +98,9 @@ class DecisionRequest:
     seed: int | None = None
     stop_sequences: tuple[str, ...] = ()
     metadata: JsonObject = field(default_factory=dict[str, object])
+    call_key: str | None = None
+    """The key of this very call, the same before and after a crash, where the request is handed out as data; an
+    executor that a run calls finds it in its info."""
 
     def with_attempts(self, attempts: tuple[DecisionAttempt, ...]) -> DecisionRequest:
         """Return this request as it is asked after these refused choices."""
@@ -119,8 +128,28 @@ class DecisionRequest:
             "seed": self.seed,
             "stop_sequences": list(self.stop_sequences),
             "metadata": dict(self.metadata),
+            "call_key": self.call_key,
         }
+
+    @classmethod
+    def from_json(cls, data: JsonObject) -> DecisionRequest:
+        """Return what :meth:`to_json` wrote; its events know their names and schemas, not their classes.
+
+        Raises :class:`InvalidMessagesError` for messages that are none, :class:`InputError` for what is no decision.
+        """
+        messages_schema.validate(data.get("messages", ()))
+        try:
+            return _reader().validate_python(freeze(dict(data)))
+        except ValidationError as error:
+            raise InputError(f"this is no decision request: {reasons(error)}", code="invalid-input") from None
+        except NotJsonError as error:
+            raise InputError(f"this is no decision request: {error.message}", code="invalid-input") from None
 
     def event_classes(self) -> dict[str, EventClass]:
         """Return the classes of the offered events by type, of those that know theirs."""
         return {event.type: event.event_class for event in self.events if event.event_class is not None}
+
+
+@cache
+def _reader() -> TypeAdapter[DecisionRequest]:
+    return TypeAdapter(DecisionRequest)

@@ -73,6 +73,9 @@ class TextRequest:
     seed: int | None = None
     stop_sequences: tuple[str, ...] = ()
     metadata: JsonObject = field(default_factory=dict[str, object])
+    call_key: str | None = None
+    """The key of this very call, the same before and after a crash, where the request is handed out as data; an
+    executor that a run calls finds it in its info."""
 
     def with_turns(self, turns: tuple[AgentMessage, ...], *, steps_remaining: int) -> TextRequest:
         """Return this request as it is asked after these turns."""
@@ -104,6 +107,7 @@ class TextRequest:
             "seed": self.seed,
             "stop_sequences": list(self.stop_sequences),
             "metadata": dict(self.metadata),
+            "call_key": self.call_key,
         }
 
     @classmethod

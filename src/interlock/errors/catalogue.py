@@ -268,6 +268,10 @@ CATALOGUE: dict[str, Entry] = {
         "The message says how to bring them by hand.",
     ),
     "weights-damaged": Entry("What was fetched as weights is something else.", "Fetch again; nothing damaged is kept."),
+    "nothing-to-resolve": Entry(
+        "A step asks nothing of a model: it waits for an event, a function or a timer.",
+        "See `step.owed`; send the event, run the function, or let the time pass.",
+    ),
     # -- logs and stores
     "journal-error": Entry("Something is wrong with a log or a store.", "The message says what."),
     "invalid-log": Entry("Data that is no log, or no entry of one.", "The message names the entry and the field."),

@@ -11,7 +11,8 @@ class BindError(InterlockError):
     """A run that cannot start as it was called; nothing has run.
 
     ``code`` is one of: ``missing-executor``, ``unregistered-source``, ``invalid-argument``, ``run-inside-executor``,
-    ``not-open``, ``not-settled``, ``thread-exists``.
+    ``not-open``, ``not-settled``, ``thread-exists``,
+    ``nothing-to-resolve``.
     """
 
     code = "invalid-argument"

@@ -26,7 +26,7 @@ from interlock.statechart import (
 )
 from interlock.statechart.frozen import EMPTY, freeze
 
-__all__ = ["Advance", "Head", "advance", "apply", "begin", "begin_from", "head_of", "resume"]
+__all__ = ["Advance", "Head", "advance", "apply", "begin", "begin_from", "head_of", "machine_at", "resume"]
 
 C = TypeVar("C")
 
@@ -271,7 +271,7 @@ def apply(head: Head[C], entry: LogEntry) -> tuple[Head[C], tuple[Effect, ...]]:
     else:
         machine = head.machine
         if event is not None:
-            reader = _addressed(head, entry.to) if entry.to else machine
+            reader = machine_at(head, entry.to) if entry.to else machine
             if reader is not None:
                 try:
                     event = reader.event_from_json(event)
@@ -341,7 +341,7 @@ def _cause(head: Head[Any], given: Input) -> str | None:
     return None if key is None else head.causes.get("/".join((*given.address, key)))
 
 
-def _addressed(head: Head[Any], address: tuple[str, ...]) -> Machine[Any, Any, Any] | None:
+def machine_at(head: Head[Any], address: tuple[str, ...]) -> Machine[Any, Any, Any] | None:
     """Return the machine that an address leads to; None for one that is not there any more."""
     machine: Machine[Any, Any, Any] = head.machine
     snapshot: Snapshot[Any] = head.snapshot

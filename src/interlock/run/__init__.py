@@ -11,6 +11,16 @@ from interlock.run.origin import Origin
 from interlock.run.resolve import resolve_decision
 from interlock.run.results import Cause, Done, Failed, Idle, Result
 from interlock.run.session import AgentSession
+from interlock.run.step_calls import execute_agent_request, resolve_agent_requests
+from interlock.run.steps import (
+    AgentRequest,
+    AgentStep,
+    get_agent_requests,
+    initial_agent_step,
+    reject_agent_step,
+    resolve_agent_step,
+    transition_agent_step,
+)
 from interlock.run.subscription import Subscription
 from interlock.run.traces import (
     TRACE_VERSION,
@@ -30,12 +40,14 @@ from interlock.run.traces import (
     Transition,
     TurnTaken,
 )
-from interlock.run.usage import RunUsage
+from interlock.run.usage import RunUsage, get_usage
 
 __all__ = [
     "TRACE_VERSION",
     "Abort",
+    "AgentRequest",
     "AgentSession",
+    "AgentStep",
     "AgentStream",
     "AtRest",
     "Cause",
@@ -66,8 +78,16 @@ __all__ = [
     "TraceEvent",
     "Transition",
     "TurnTaken",
+    "execute_agent_request",
+    "get_agent_requests",
+    "get_usage",
+    "initial_agent_step",
+    "reject_agent_step",
+    "resolve_agent_requests",
+    "resolve_agent_step",
     "resolve_decision",
     "run_agent",
     "run_agent_sync",
     "stream_agent",
+    "transition_agent_step",
 ]

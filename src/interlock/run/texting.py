@@ -27,7 +27,7 @@ from interlock.agent.turns import (
 from interlock.errors import ModelCallLimitError, StepError
 from interlock.run.clock import Clock
 from interlock.run.exits import HOST_MISTAKES
-from interlock.run.functions import call
+from interlock.run.functions import Entered, Threads, call
 from interlock.run.means import Means, Wanted
 from interlock.run.noted import noted_call, noted_turn
 from interlock.run.origin import Origin
@@ -37,7 +37,7 @@ from interlock.run.watching import Watched
 from interlock.run.work import Work
 from interlock.statechart import UNSET
 
-__all__ = ["Writer", "executor_of", "is_text", "mode_of"]
+__all__ = ["Writer", "executor_of", "is_text", "mode_of", "turn_of"]
 
 
 def is_text(src: str, logic: object) -> bool:
@@ -145,29 +145,42 @@ class Writer:
             abort=Wanted(work),
         )
         with toolbox.open():
-            result = await self._result(work, execute, request, info, watched.chunk)
+            bound = partial(cast("Callable[..., object]", execute), request, info)
+            threads = self.means.threads
+            result = await turn_of(request, bound, entered=work.entered, threads=threads, show=watched.chunk)
         self.means.budget.book(result.usage)
         watched.spent(result.usage)
         return result
-
-    async def _result(
-        self,
-        work: Work,
-        execute: TextExecutor | StreamExecutor,
-        request: TextRequest,
-        info: ExecutorInfo,
-        show: Callable[[str], Awaitable[None]],
-    ) -> TextResult:
-        bound = partial(cast("Callable[..., object]", execute), request, info)
-        if request.mode == "stream":
-            return await read_stream(request, bound, entered=work.entered, threads=self.means.threads, show=show)
-        return checked_result(request, await call(bound, entered=work.entered, threads=self.means.threads))
 
     async def _answer(self, work: Work, asked: ToolCall, task: TextTask, watched: Watched) -> ToolResultOutput:
         began = self.clock.now()
         output = await run_tool(asked, task.tools, entered=work.entered, threads=self.means.threads)
         watched.tool(asked, output, self.clock.now() - began)
         return output
+
+
+async def turn_of(
+    request: TextRequest,
+    bound: Callable[[], object],
+    *,
+    entered: Entered,
+    threads: Threads,
+    show: Callable[[str], Awaitable[None]],
+) -> TextResult:
+    """Call an executor for one turn, whether its text comes whole or in pieces.
+
+    Arguments:
+        request: what is asked.
+        bound: the executor with its arguments.
+        entered: as for :func:`interlock.run.functions.call`.
+        threads: the same.
+        show: called with each piece, and waited for.
+
+    Raises what the executor raises, and :class:`ExecutorError` for what is no answer.
+    """
+    if request.mode == "stream":
+        return await read_stream(request, bound, entered=entered, threads=threads, show=show)
+    return checked_result(request, await call(bound, entered=entered, threads=threads))
 
 
 async def _task(work: Work) -> TextTask | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from typing import cast
 
 from interlock.agent.contract import Usage
 from interlock.errors import ModelCallLimitError
+from interlock.journal import LogEntry
 
-__all__ = ["Budget", "RunUsage"]
+__all__ = ["Budget", "RunUsage", "get_usage"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +35,18 @@ class RunUsage:
             if (reported := getattr(usage, field.name)) is not None
         }
         return replace(self, **sums)
+
+
+def get_usage(entries: Iterable[LogEntry]) -> RunUsage:
+    """Return what the model calls that a log tells of have consumed: its own, or a part's, or a whole thread's."""
+    total = RunUsage()
+    for entry in entries:
+        spent = entry.metadata.get("usage")
+        if isinstance(spent, Mapping):
+            given = cast("Mapping[str, object]", spent)
+            known = {field.name: value for field in fields(RunUsage) if isinstance(value := given.get(field.name), int)}
+            total = replace(total, **{name: (getattr(total, name) or 0) + value for name, value in known.items()})
+    return total
 
 
 class Budget:

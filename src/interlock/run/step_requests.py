@@ -1,0 +1,109 @@
+"""What a step asks of models and their tools, as plain data; and what follows from it without anybody being asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias, cast
+
+from interlock.agent.decide import DecideSpec
+from interlock.agent.decisions import decision_request, renewed_request
+from interlock.agent.requests import DecisionRequest
+from interlock.agent.text import TextSpec
+from interlock.agent.text_requests import TextRequest
+from interlock.agent.tool_requests import ToolRequest
+from interlock.agent.tools import bound_call
+from interlock.agent.turns import TextTask, answer_record, step_limit, text_task
+from interlock.errors import StepError
+from interlock.journal import Head
+from interlock.journal.head import machine_at
+from interlock.run.border import AnyMachine, error_info
+from interlock.statechart import Input, OwedInvocation, owed
+
+__all__ = ["AgentRequest", "decision_of", "request_from_json", "requests_of", "text_of"]
+
+AgentRequest: TypeAlias = DecisionRequest | TextRequest | ToolRequest
+"""Work for a model, or for one of its tools, as plain data; ``kind`` tells which."""
+
+
+def requests_of(head: Head[Any], before: Sequence[AgentRequest]) -> tuple[tuple[AgentRequest, ...], Input | None]:
+    """Return what is asked for now, and the first input that comes of owed work without anybody being asked.
+
+    That is: a decision with nothing to pick, a request whose input is refused, turns that are used up, and a tool that
+    is not there or does not take what it was given.
+    """
+    worded = {request.id: request.text if isinstance(request, ToolRequest) else request for request in before}
+    found: list[AgentRequest] = []
+    foregone: Input | None = None
+    for item in owed(head.snapshot).invocations:
+        known = worded.get(item.identity)
+        try:
+            asked = _asked(head, item, known)
+        except StepError:
+            raise
+        except Exception as error:  # noqa: BLE001  # as in a run: it goes to the invocation
+            asked = Input(address=item.address, invocation=item.key, error=error_info(error))
+        if isinstance(asked, Input):
+            foregone = foregone or asked
+        elif asked is not None:
+            found.append(asked)
+    return tuple(found), foregone
+
+
+def _asked(head: Head[Any], item: OwedInvocation, known: object) -> AgentRequest | Input | None:
+    key = f"{head.execution_id}:{item.identity}"
+    if isinstance(item.logic, DecideSpec):
+        machine = cast("AnyMachine", machine_at(head, item.address))
+        if isinstance(known, DecisionRequest):
+            decision = renewed_request(machine, item, known)
+        else:
+            decision = decision_request(machine, item)
+        return replace(decision, call_key=f"{key}.{len(decision.attempts)}")
+    if not isinstance(item.logic, TextSpec):
+        return None
+    task = _task(item, known)
+    text = replace(task.request, call_key=f"{key}.{len(item.records)}")
+    pending = task.ledger.pending
+    if text.steps_remaining <= 0:
+        raise step_limit(text, pending)
+    if not pending:
+        return text
+    answer = bound_call(pending[0], task.tools)
+    if callable(answer):
+        return ToolRequest(text=text, call=pending[0])
+    record = answer_record(pending[0], answer).to_json()
+    return Input(address=item.address, invocation=item.key, record=record)
+
+
+def _task(item: OwedInvocation, known: object) -> TextTask:
+    """Return a text request, in the words that it was first put in."""
+    task = text_task(item)
+    if not isinstance(known, TextRequest):
+        return task
+    return replace(task, request=known).after(item.records)
+
+
+def decision_of(head: Head[Any], before: Sequence[AgentRequest], item: OwedInvocation) -> DecisionRequest:
+    """Return a decision in the words that it was first put in."""
+    for request in before:
+        if isinstance(request, DecisionRequest) and request.id == item.identity:
+            return request
+    machine = cast("AnyMachine", machine_at(head, item.address))
+    return decision_request(machine, item)
+
+
+def text_of(before: Sequence[AgentRequest], item: OwedInvocation) -> TextTask:
+    """Return a text request in the words that it was first put in, as far as it has come."""
+    known: TextRequest | None = None
+    for request in before:
+        if request.id == item.identity and not isinstance(request, DecisionRequest):
+            known = request.text if isinstance(request, ToolRequest) else request
+    return _task(item, known)
+
+
+def request_from_json(data: Mapping[str, Any]) -> AgentRequest:
+    """Return a request of whatever kind, as its ``to_json`` wrote it."""
+    kind = data.get("kind")
+    if kind == "decision":
+        return DecisionRequest.from_json(data)
+    return ToolRequest.from_json(data) if kind == "tool" else TextRequest.from_json(data)

@@ -1,0 +1,75 @@
+"""What a result comes to on the step path: one input, judged as in a run, and what the log keeps beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from interlock.agent.calls import CallSpec
+from interlock.agent.contract import Choice, TextResult
+from interlock.agent.events import Event
+from interlock.agent.reasons import short
+from interlock.agent.requests import DecisionRequest
+from interlock.agent.turn_outcome import turn_outcome
+from interlock.agent.turns import TextTask, answer_record
+from interlock.agent.weighing import weigh
+from interlock.errors import InputError
+from interlock.journal import Head
+from interlock.journal.head import machine_at
+from interlock.run.border import AnyMachine, error_info, output_json
+from interlock.run.noted import noted_choice, noted_turn
+from interlock.run.work import Proposal
+from interlock.statechart import UNSET, Input, OwedInvocation
+
+__all__ = ["called", "decided", "written"]
+
+
+def decided(head: Head[Any], item: OwedInvocation, request: DecisionRequest, result: object) -> Proposal:
+    """Return what a choice comes to: the event that is sent, or an attempt that is kept."""
+    if not isinstance(result, Choice):
+        if not isinstance(result, Event | Mapping | str):
+            raise InputError(
+                f"request {request.id!r} is a decision; resolve it with a Choice, or with the event, not with "
+                f"{short(result)}",
+                code="invalid-input",
+            )
+        result = Choice({"type": result} if isinstance(result, str) else cast("Event | Mapping[str, object]", result))
+    weighed = weigh(cast("AnyMachine", machine_at(head, item.address)), item, request, result)
+    info = None
+    if weighed.exhausted is not None:
+        info = error_info(weighed.exhausted, data=weighed.exhausted_data())
+    return Proposal(input=weighed.input(item, info), metadata=noted_choice(result))
+
+
+def written(item: OwedInvocation, task: TextTask, result: object) -> Proposal:
+    """Return what the turn of a text comes to, or what a tool has answered, where one is waited for."""
+    pending = task.ledger.pending
+    if pending:
+        if isinstance(result, TextResult):
+            raise InputError(
+                f"request {item.identity!r} waits for what its tool {pending[0].name!r} answers, not for a turn of the "
+                "model",
+                code="invalid-input",
+            )
+        answer = answer_record(pending[0], task.tools[pending[0].name].answer(result)).to_json()
+        return Proposal(input=Input(address=item.address, invocation=item.key, record=answer))
+    turn = result if isinstance(result, TextResult) else TextResult(output=result)
+    outcome = turn_outcome(task, turn)
+    given = Input(
+        address=item.address,
+        invocation=item.key,
+        record=UNSET if outcome.record is None else outcome.record.to_json(),
+        output=outcome.output,
+        error=UNSET if outcome.error is None else error_info(outcome.error),
+    )
+    return Proposal(input=given, metadata=noted_turn(turn))
+
+
+def called(item: OwedInvocation, result: object) -> Proposal:
+    """Return what a function has come to; an answer that its annotation refuses is its failure, as in a run."""
+    spec = item.logic
+    try:
+        output = spec.encode(result) if isinstance(spec, CallSpec) else output_json(result)
+    except Exception as error:  # noqa: BLE001  # it goes to the invocation
+        return Proposal(input=Input(address=item.address, invocation=item.key, error=error_info(error)))
+    return Proposal(input=Input(address=item.address, invocation=item.key, output=output))

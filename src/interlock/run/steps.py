@@ -1,0 +1,327 @@
+"""The step path: a machine moved on one step at a time by a host that owns the loop, the clock and the log.
+
+    step = initial_agent_step(machine, input, at=now)
+    while not step.done:
+        step = await resolve_agent_requests(machine, step, executors)   # or, by hand:
+        step = resolve_agent_step(machine, step, request, result, at=now)
+
+Everything here is pure and synchronous: the same arguments give the same step, with the same log entries as
+``run_agent`` writes. What calls models stands in ``step_calls``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from interlock.agent.decide import DecideSpec
+from interlock.agent.events import Event
+from interlock.agent.text import TextSpec
+from interlock.agent.tools import tool_failure
+from interlock.agent.turns import answer_record
+from interlock.errors import BindError, ErrorInfo, InputError, SnapshotError, did_you_mean
+from interlock.journal import Advance, Head, LogEntry, advance, begin, begin_from, replay
+from interlock.journal.head import head_of
+from interlock.run.border import AnyMachine, error_info, read_event
+from interlock.run.noted import noted_call
+from interlock.run.step_requests import AgentRequest, decision_of, request_from_json, requests_of, text_of
+from interlock.run.step_results import called, decided, written
+from interlock.statechart import Effect, Input, Machine, Owed, OwedInvocation, OwedTimer, Snapshot, owed
+
+__all__ = [
+    "AgentRequest",
+    "AgentStep",
+    "get_agent_requests",
+    "initial_agent_step",
+    "reject_agent_step",
+    "resolve_agent_step",
+    "transition_agent_step",
+]
+
+C = TypeVar("C")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentStep(Generic[C]):
+    """A machine after a step, and what its host has to do next.
+
+    ``requests`` are the model calls (and their tools) that are owed now, in order; they come again with every step,
+    until they are resolved. ``effects`` is what this very step asks for: functions to start and stop, timers, events to
+    publish; what is still owed from earlier steps, ``owed`` lists. ``done``: the machine has ended, see
+    ``snapshot.status``. ``entries`` are what this step adds to the log: keep them, in a store for example, before you
+    act on the step.
+    """
+
+    snapshot: Snapshot[C]
+    requests: tuple[AgentRequest, ...]
+    effects: tuple[Effect, ...]
+    entries: tuple[LogEntry, ...]
+    head: Head[C]
+    """Where the log ends; what the next step goes on from."""
+
+    @property
+    def done(self) -> bool:
+        """Whether the machine has ended, well or not."""
+        return self.snapshot.status != "active"
+
+    @property
+    def owed(self) -> Owed:
+        """All calls and timers that are owed, also those that earlier steps have asked for."""
+        return owed(self.snapshot)
+
+    def to_json(self) -> dict[str, object]:
+        """Return what the next step needs as JSON data: :meth:`from_json` goes on from it in any process."""
+        return {
+            "snapshot": self.snapshot.dump(),
+            "index": self.head.index,
+            "execution_id": self.head.execution_id,
+            "causes": dict(self.head.causes),
+            "requests": [request.to_json() for request in self.requests],
+        }
+
+    @classmethod
+    def from_json(cls, machine: Machine[C, Any, Any], data: Mapping[str, object] | str | bytes) -> AgentStep[C]:
+        """Return the step that :meth:`to_json` wrote, without its effects and entries: those were the host's already.
+
+        Raises :class:`SnapshotError` for what no step of this machine has written.
+        """
+        try:
+            given: Any = json.loads(data) if isinstance(data, str | bytes | bytearray) else data
+            snapshot = machine.load(given["snapshot"])
+            head = head_of(
+                machine,
+                snapshot,
+                index=int(given["index"]),
+                execution_id=str(given["execution_id"]),
+                causes=dict(given["causes"]),
+            )
+            before = tuple(request_from_json(item) for item in given["requests"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise SnapshotError(
+                f"machine {machine.id!r}: this is no saved step ({type(error).__name__}: {error}); give what "
+                "step.to_json() returned"
+            ) from error
+        return _standing(head, before)
+
+
+# -- steps -----------------------------------------------------------------------------------------------------------
+
+
+def initial_agent_step(
+    machine: Machine[C, Any, Any],
+    input: object = None,
+    *,
+    snapshot: Snapshot[C] | Mapping[str, object] | str | bytes | None = None,
+    entries: Iterable[LogEntry] | None = None,
+    at: float | None = None,
+    execution_id: str | None = None,
+) -> AgentStep[C]:
+    """Start a machine, or stand where a snapshot stands or a log ends.
+
+    Arguments:
+        machine: the machine, with all its sources.
+        input: what it starts from.
+        snapshot: where to stand instead: a snapshot, or what its ``dump()`` or ``to_json()`` gave. A new log begins.
+        entries: a log to go on with instead; it is replayed and verified.
+        at: the time, in Unix seconds; needed if the machine schedules timers.
+        execution_id: names the execution, for the calls' keys. If not given it is made from the other arguments, so
+            give one where the same machine is started twice with the same input at the same time.
+
+    Raises :class:`InputError`, :class:`StepError`, :class:`SnapshotError`, :class:`JournalError`.
+    """
+    given = [
+        name for name, value in (("input", input), ("snapshot", snapshot), ("entries", entries)) if value is not None
+    ]
+    if len(given) > 1:
+        raise BindError(f"a step starts from one of input, snapshot and entries, not from {' and '.join(given)}")
+    if entries is not None:
+        return _standing(replay(machine, entries).head, ())
+    if snapshot is not None:
+        loaded = snapshot if isinstance(snapshot, Snapshot) else machine.load(snapshot)
+        name = execution_id or _named(machine, loaded.dump(), at)
+        return _grown(begin_from(machine, loaded, execution_id=name, at=at), (), at)
+    name = execution_id or _named(machine, machine.input_json(input), at)
+    return _grown(begin(machine, input, execution_id=name, at=at), (), at)
+
+
+def transition_agent_step(
+    machine: Machine[C, Any, Any],
+    step: AgentStep[C] | Snapshot[C],
+    event: Event | Mapping[str, object] | str | Input | OwedTimer,
+    *,
+    at: float | None = None,
+    event_id: str | None = None,
+) -> AgentStep[C]:
+    """Take a step with something that has happened outside.
+
+    Arguments:
+        machine: the machine.
+        step: where it stands; with a bare snapshot a new log begins (``initial_agent_step(snapshot=...)`` gives the
+            step that holds its first entry).
+        event: an event from the host, a timer of ``step.owed.timers`` that has run out, or any :class:`Input`.
+        at: the time, in Unix seconds; needed if the machine schedules timers.
+        event_id: the id of the entry, where an event must count once: stores refuse an id that they hold already.
+
+    An event that nothing waits for changes nothing, and is in the log all the same. Raises :class:`InputError` for what
+    is no event of the machine, :class:`StepError` where one of its functions raises.
+    """
+    before = step if isinstance(step, AgentStep) else initial_agent_step(machine, snapshot=step, at=at)
+    if isinstance(event, OwedTimer):
+        given = Input.fired(event.key, address=event.address)
+    elif isinstance(event, Input):
+        given = event
+    else:
+        given = Input(event=read_event(machine, event), by="host")
+    return _grown(advance(_head(machine, before), given, at=at, id=event_id), before.requests, at)
+
+
+def resolve_agent_step(
+    machine: Machine[C, Any, Any],
+    step: AgentStep[C],
+    request: AgentRequest | OwedInvocation | str,
+    result: object = None,
+    *,
+    at: float | None = None,
+) -> AgentStep[C]:
+    """Take the step that the result of a request, or of a function, leads to.
+
+    Arguments:
+        machine: the machine.
+        step: where it stands.
+        request: one of ``step.requests`` or ``step.owed.invocations``, or its id, also from another process.
+        result: for a decision a :class:`Choice` (or just the event); for a text a :class:`TextResult` (or just the
+            output); for a tool what it returned; for a function what it returned.
+        at: the time, in Unix seconds; needed if the machine schedules timers.
+
+    Results are judged as in a run: a choice that is refused is kept as an attempt and the request comes again, until
+    its retries are used up. What is owed no more (its state was left) changes nothing. Raises :class:`InputError` for a
+    request that there never was.
+    """
+    found = _owed(machine, step, request)
+    if found is None:
+        return _still(step)
+    head = _head(machine, step)
+    if isinstance(found.logic, DecideSpec):
+        proposal = decided(head, found, decision_of(head, step.requests, found), result)
+    elif isinstance(found.logic, TextSpec):
+        proposal = written(found, text_of(step.requests, found), result)
+    else:
+        proposal = called(found, result)
+    return _grown(advance(head, proposal.input, at=at, metadata=proposal.metadata), step.requests, at)
+
+
+def reject_agent_step(
+    machine: Machine[C, Any, Any],
+    step: AgentStep[C],
+    request: AgentRequest | OwedInvocation | str,
+    error: BaseException | ErrorInfo,
+    *,
+    at: float | None = None,
+) -> AgentStep[C]:
+    """Take the step that the failure of a request, or of a function, leads to.
+
+    Arguments are those of :func:`resolve_agent_step`; ``error`` goes to the invocation's ``on_error``. The failure of a
+    tool is its answer: the model is told.
+    """
+    found = _owed(machine, step, request)
+    if found is None:
+        return _still(step)
+    head = _head(machine, step)
+    task = text_of(step.requests, found) if isinstance(found.logic, TextSpec) else None
+    metadata = None
+    if task is not None and task.ledger.pending:
+        failure = error if isinstance(error, Exception) else RuntimeError(str(getattr(error, "message", error)))
+        record = answer_record(task.ledger.pending[0], tool_failure(failure)).to_json()
+        given = Input(address=found.address, invocation=found.key, record=record)
+    else:
+        given = Input(address=found.address, invocation=found.key, error=error_info(error))
+        if isinstance(found.logic, DecideSpec | TextSpec):
+            metadata = noted_call()
+    return _grown(advance(head, given, at=at, metadata=metadata), step.requests, at)
+
+
+def get_agent_requests(
+    machine: Machine[C, Any, Any], snapshot: Snapshot[C], *, before: Sequence[AgentRequest] = ()
+) -> tuple[AgentRequest, ...]:
+    """Return the model calls, and tools of models, that a snapshot owes, in order.
+
+    A request is worded from the first snapshot that owes it, and keeps its words: give the requests of the step
+    ``before``, where there was one. A decision with nothing legal to pick is no request: the step that leads to it
+    takes the step of its failure as well.
+    """
+    return requests_of(_bare_head(machine, snapshot), before)[0]
+
+
+# -- parts -----------------------------------------------------------------------------------------------------------
+
+
+def _grown(grown: Advance, before: Sequence[AgentRequest], at: float | None) -> AgentStep[Any]:
+    """Return the step that a log has grown by, with all that follows from it without anybody being asked."""
+    head: Head[Any] = grown.head
+    effects: tuple[Effect, ...] = grown.effects
+    entries: tuple[LogEntry, ...] = (grown.entry,)
+    while True:
+        if head.failure is not None:
+            raise head.failure
+        requests, foregone = requests_of(head, before)
+        if foregone is None:
+            return AgentStep(snapshot=head.snapshot, requests=requests, effects=effects, entries=entries, head=head)
+        more = advance(head, foregone, at=at)
+        head, effects, entries = more.head, (*effects, *more.effects), (*entries, more.entry)
+
+
+def _standing(head: Head[C], before: Sequence[AgentRequest]) -> AgentStep[C]:
+    requests, _ = requests_of(head, before)
+    return AgentStep(snapshot=head.snapshot, requests=requests, effects=(), entries=(), head=head)
+
+
+def _still(step: AgentStep[C]) -> AgentStep[C]:
+    return replace(step, effects=(), entries=())
+
+
+def _head(machine: Machine[C, Any, Any], step: AgentStep[C]) -> Head[C]:
+    if machine.table is not step.head.machine.table:
+        raise SnapshotError(
+            f"the step belongs to machine {step.head.machine.id!r} (version {step.head.machine.version}), not to this "
+            f"{machine.id!r} (version {machine.version})",
+            code="machine-mismatch",
+        )
+    return step.head
+
+
+def _bare_head(machine: Machine[C, Any, Any], snapshot: Snapshot[C]) -> Head[C]:
+    return head_of(machine, snapshot, index=0, execution_id="", causes={}, verify=False)
+
+
+def _owed(
+    machine: Machine[Any, Any, Any], step: AgentStep[Any], request: AgentRequest | OwedInvocation | str
+) -> OwedInvocation | None:
+    """Return what a request stands for; None where it is owed no more. Raises where it never was."""
+    name = (
+        request if isinstance(request, str) else request.identity if isinstance(request, OwedInvocation) else request.id
+    )
+    invocations = step.owed.invocations
+    exact = [item for item in invocations if item.identity == name]
+    if exact:
+        return exact[0]
+    if "#" in name:
+        return None  # one that was there once
+    alike = [item for item in invocations if item.id == name]
+    if len(alike) == 1:
+        return alike[0]
+    if alike:
+        raise InputError(
+            f"machine {machine.id!r}: several requests have the id {name!r}; name one exactly: "
+            + ", ".join(repr(item.identity) for item in alike),
+            code="invalid-input",
+        )
+    hint = did_you_mean(name, [item.id for item in invocations])
+    raise InputError(f"machine {machine.id!r} owes no {name!r} in this step. {hint}", code="invalid-input")
+
+
+def _named(machine: AnyMachine, start: object, at: float | None) -> str:
+    given = json.dumps([machine.id, machine.version, start, at], sort_keys=True)
+    return hashlib.sha256(given.encode()).hexdigest()[:32]
