@@ -79,7 +79,8 @@ class LogEntry:
         """What happened, in one word: an event's type, ``@done.invoke.<id>``, ``@record.<id>``, ``@timer.<id>`` ..."""
         if self.event is not None:
             return cast("str", self.event["type"])
-        name = (self.timer or self.invocation or "").rpartition("#")[0]
+        key = self.timer or self.invocation or ""
+        name = key.rpartition("#")[0] or key
         if self.timer is not None:
             return f"@timer.{name}"
         if self.error is not UNSET:

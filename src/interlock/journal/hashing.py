@@ -117,10 +117,12 @@ class StateHasher:
 class _Memo:
     """The digest of a value, and of its parts, as it was last time."""
 
-    __slots__ = ("digest_", "parts", "value")
+    __slots__ = ("digest_", "parts", "texts", "value")
 
     def __init__(self) -> None:
         self.value: Any = _NOTHING
+        self.texts = False
+        """Whether the value is a tuple of texts only: equal ones have equal digests, which is faster to find out."""
         self.digest_ = b""
         self.parts: dict[str, _Memo] = {}
 
@@ -138,14 +140,17 @@ class _Memo:
         return found
 
     def _of_tuple(self, value: Sequence[Any], path: str) -> bytes:
-        before, digest = self.value, self.digest_
-        start = 0
-        if before.__class__ is tuple and before and len(value) >= len(before) and all(map(is_, value, before)):
-            start = len(before)
-        else:
-            digest = _EMPTY_TUPLE
-        for number in range(start, len(value)):
-            digest = _hash(digest + _digest(value[number], path))
+        before, digest, start = self.value, _EMPTY_TUPLE, 0
+        if before.__class__ is tuple and 0 < len(before) <= len(value):
+            shared = len(before)
+            # Elsewhere equal is not enough: 1 equals True, but JSON tells them apart.
+            if value[:shared] == before if self.texts else all(map(is_, value, before)):
+                digest, start = self.digest_, shared
+        texts = start == 0 or self.texts
+        for item in value[start:]:
+            texts = texts and item.__class__ is str
+            digest = _hash(digest + _digest(item, path))
+        self.texts = texts
         return digest
 
     def _of_fields(self, fields: Mapping[str, Any], path: str) -> bytes:

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from interlock.errors import InputError, InvalidLogError, NotJsonError, StepError
+from interlock.errors import ErrorInfo, InputError, InvalidLogError, NotJsonError, StepError
 from interlock.journal.entries import INIT, RESUME, EntryStatus, JsonObject, LogEntry, entry_id, input_fields
 from interlock.journal.hashing import StateHasher
 from interlock.statechart import (
+    UNSET,
     Effect,
     FrozenDict,
     Input,
@@ -228,6 +229,7 @@ def advance(
     index = head.index + 1
     name = entry_id(index) if id is None else id
     fields = _input_fields(given, head.machine, index)
+    given = _as_kept(given, fields)
     kept = EMPTY if not metadata else freeze(dict(metadata), "metadata")
     failure: StepError | None = None
     effects: tuple[Effect, ...] = ()
@@ -338,7 +340,12 @@ def _causes(found: Owed, before: Mapping[str, str], name: str) -> Mapping[str, s
 
 def _cause(head: Head[Any], given: Input) -> str | None:
     key = given.invocation or given.timer
-    return None if key is None else head.causes.get("/".join((*given.address, key)))
+    if key is None:
+        return None
+    name = "/".join((*given.address, key))
+    if "#" in key:
+        return head.causes.get(name)
+    return next((cause for identity, cause in head.causes.items() if identity.rpartition("#")[0] == name), None)
 
 
 def machine_at(head: Head[Any], address: tuple[str, ...]) -> Machine[Any, Any, Any] | None:
@@ -360,6 +367,25 @@ def _input_fields(given: Input, machine: Machine[Any, Any, Any], index: int) -> 
         raise NotJsonError(
             f"{error.reason} (machine {machine.id!r}, entry {index})", path=f"entry.{error.path}"
         ) from error
+
+
+def _as_kept(given: Input, fields: Mapping[str, Any]) -> Input:
+    """Return an input that holds what its entry will say, so that a step sees live what it sees when it is replayed."""
+    record, output, error = given.record, given.output, given.error
+    if error is not UNSET:
+        written = fields["error"]
+        error = ErrorInfo.from_json(written["info"]) if "info" in written else written["value"]
+    elif fields.get("record", UNSET) is record and fields.get("output", UNSET) is output:
+        return given
+    return Input(
+        address=given.address,
+        event=given.event,
+        by=given.by,
+        invocation=given.invocation,
+        record=fields.get("record", UNSET),
+        output=fields.get("output", UNSET),
+        error=error,
+    )
 
 
 def _digest(hasher: StateHasher, snapshot: Snapshot[Any], machine: Machine[Any, Any, Any]) -> str:

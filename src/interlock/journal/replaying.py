@@ -19,6 +19,7 @@ from interlock.errors import (
 from interlock.journal.entries import EntryStatus, LogEntry
 from interlock.journal.head import Head, apply, begin, begin_from
 from interlock.statechart import Effect, Emit, Machine, Snapshot
+from interlock.statechart.saving import thaw
 
 __all__ = ["Replay", "Verify", "continued", "replay"]
 
@@ -129,7 +130,7 @@ def _begun(machine: Machine[C, Any, Any], entry: LogEntry, *, hashing: bool) -> 
         if "snapshot" in event:
             begun = begin_from(
                 machine,
-                machine.load(event["snapshot"]),
+                machine.load(thaw(event["snapshot"])),
                 execution_id=execution_id,
                 at=entry.recorded_at,
                 verify=hashing,

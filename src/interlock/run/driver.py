@@ -151,12 +151,14 @@ class Driver(Generic[C]):
         snapshot = self._standing()
         changed = snapshot is not before
         if changed:
-            self._adopt(snapshot)
+            self._adopt(snapshot, before)
         committed = Committed(index=log.index, at=at, input=proposal.input)
         self._unpublished.append((committed, snapshot, effects, changed))
         return changed or bool(effects)
 
-    def _adopt(self, snapshot: Snapshot[C]) -> None:
+    def _adopt(self, snapshot: Snapshot[C], before: Snapshot[C] | None = None) -> None:
+        if before is not None and snapshot.rest is before.rest and not self._owed:
+            return  # what is owed stands there, and invocations also hold the snapshot that owes them
         found = owed(snapshot)
         self._owed = {item.identity: item for item in found.invocations}
         self._timers = found.timers
@@ -199,7 +201,10 @@ class Driver(Generic[C]):
                     await self._go(group, stay=stay)
                     group.cancel_scope.cancel()
         except BaseException:
-            if not self._rested.is_set():
+            if self._rested.is_set():
+                with anyio.CancelScope(shield=True):
+                    await self.log.keep(at_end=True)
+            else:
                 self.abort("the run was cancelled")  # where it stands is nothing that it has settled on
             raise
         finally:
@@ -214,7 +219,7 @@ class Driver(Generic[C]):
         while True:
             await self._publish()
             if self._is_over:
-                await self.log.keep()
+                await self.log.keep(at_end=True)
                 return
             await self._start_owed(group)
             if self._at_rest() and not await self._rest(stay=stay):
@@ -233,7 +238,7 @@ class Driver(Generic[C]):
         return self.failure is not None or self.aborted is not None or self._standing().status != "active"
 
     async def _rest(self, *, stay: bool) -> bool:
-        await self.log.keep()
+        await self.log.keep(at_end=not stay)
         if not stay:
             return False
         accepted = self._standing().accepted_events()

@@ -19,6 +19,9 @@ C = TypeVar("C")
 
 _log = logging.getLogger("interlock.run")
 
+_ENTRY_SIZE = 400
+"""Bytes of an ordinary entry."""
+
 
 class Journal(Generic[C]):
     """Where a run's log ends, and what of it is not durable yet.
@@ -47,17 +50,20 @@ class Journal(Generic[C]):
         self.ids: set[str] = {entry.id for entry in fresh}
         """The ids of what this run has added."""
         self._unwritten: list[LogEntry] = list(fresh)
-        self._durable = head
+        self._durable = None if fresh and fresh[0].is_init else head
         self._store = store
         self._thread_id = thread_id
         self._saved_at = -1
+        self._saved_size = 0
         self.failure: InterlockError | None = None
         """Why a step could not be taken, or an entry not be written: nothing goes on from here."""
 
     @property
     def snapshot(self) -> Snapshot[C] | None:
         """Where the machine stands; after a failed write, where it durably stood before."""
-        head = self._durable if isinstance(self.failure, JournalError | NotJsonError) else self.head
+        head = self.head
+        if isinstance(self.failure, JournalError):
+            head = self._durable
         return self._before if head is None else head.snapshot
 
     @property
@@ -112,16 +118,22 @@ class Journal(Generic[C]):
         self._unwritten.clear()
         self._durable = self.head
 
-    async def keep(self) -> None:
-        """Keep a snapshot beside the log, so that going on from here need not replay it. It is no part of the truth."""
+    async def keep(self, *, at_end: bool) -> None:
+        """Keep a snapshot beside the log, so that going on from here need not replay it. It is no part of the truth.
+
+        In the middle of a run only now and then: as soon as as much was added to the log as the snapshot is large, so
+        that what this costs grows with the log and not with its square.
+        """
         head, store = self._durable, self._store
-        if head is None or store is None or head.index == self._saved_at or head.failure is not None:
+        if head is None or store is None or head.failure is not None or head.state_hash is None:
             return
-        if head.state_hash is None:
+        added = head.index - self._saved_at
+        if not added or (not at_end and added * _ENTRY_SIZE < self._saved_size):
             return
-        self._saved_at = head.index
+        saved = saved_head(head, head.state_hash)
+        self._saved_at, self._saved_size = head.index, len(saved.text)
         try:
-            await store.save_snapshot(self._thread_id, saved_head(head, head.state_hash))
+            await store.save_snapshot(self._thread_id, saved)
         except Exception:  # noqa: BLE001  # the log is whole without it
             _log.warning("thread %r: its snapshot could not be kept; the log is whole", self._thread_id, exc_info=True)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields
 from typing import Any
 
-from pydantic_core import to_jsonable_python
+from pydantic_core import to_json
 
 from interlock.agent.contract import Choice, TextResult, Usage
 from interlock.agent.reasons import reason_of
@@ -44,7 +45,7 @@ def _with_raw(found: dict[str, object], raw: object) -> dict[str, object]:
     if raw is None:
         return found
     try:
-        written: Any = freeze(to_jsonable_python(raw, inf_nan_mode="strings", serialize_unknown=True), "raw")
+        written: Any = freeze(json.loads(to_json(raw, inf_nan_mode="strings", serialize_unknown=True)), "raw")
     except Exception as error:  # noqa: BLE001  # what it cost is kept, whatever the adapter hands over beside it
         written = f"(left out: {reason_of(error)})"
     return {**found, "raw": written}

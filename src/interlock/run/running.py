@@ -101,6 +101,10 @@ class Run(Generic[C, I, O]):
         else:
             self._driver.send(delivered, event_id)
 
+    def send_nowait(self, event: GivenEvent) -> None:
+        """Deliver an event from outside, whose id does not matter."""
+        self._driver.send(read_event(self._machine, event))
+
     def is_telling_me(self) -> bool:
         """Whether the caller is an observer of this run, which waits for him."""
         return TOLD_BY.get() is self._observers

@@ -75,6 +75,14 @@ class AgentSession(Generic[C, I, O]):
         await self._run.send(event, event_id)
         await anyio.lowlevel.checkpoint()
 
+    def send_nowait(self, event: GivenEvent) -> None:
+        """Deliver an event without waiting for anything, as :meth:`send` does; for callbacks, and for many at once.
+
+        To be called where the session's event loop runs, not from another thread.
+        """
+        self._opened()
+        self._run.send_nowait(event)
+
     async def settled(self) -> Done[O, C] | Idle[C] | Failed[C]:
         """Wait until nothing is left that could be done without an event, and return what has come of it.
 

@@ -10,22 +10,23 @@ import anyio
 
 from interlock.agent.contract import Choice, ExecutorInfo, Executors, TextResult
 from interlock.agent.decisions import checked_choice
+from interlock.agent.reasons import short
 from interlock.agent.requests import DecisionRequest
 from interlock.agent.text_requests import TextRequest
 from interlock.agent.tool_requests import ToolRequest
-from interlock.agent.turns import text_task
 from interlock.errors import BindError, InputError
 from interlock.run.arguments import checked_executors
 from interlock.run.clock import Clock, SystemClock
 from interlock.run.exits import HOST_MISTAKES
 from interlock.run.functions import Threads, call
 from interlock.run.running import alone
-from interlock.run.steps import AgentRequest, AgentStep, reject_agent_step, resolve_agent_step
+from interlock.run.step_requests import tools_of
+from interlock.run.steps import AgentRequest, AgentStep, checked_head, reject_agent_step, resolve_agent_step
 from interlock.run.texting import executor_of, turn_of
 from interlock.run.toolbox import run_tool
 from interlock.statechart import Machine, OwedInvocation
 
-__all__ = ["execute_agent_request", "resolve_agent_requests"]
+__all__ = ["carried_out", "execute_agent_request", "resolve_agent_requests"]
 
 C = TypeVar("C")
 
@@ -45,12 +46,14 @@ async def execute_agent_request(
         executors: who carries it out; only the slot that this request needs has to be filled.
         verbose: whether the whole :class:`TextResult` is returned; else only its output, if that is all there is to it.
         step: the step that the request belongs to; needed for tools, and for requests with an executor of their own.
-        on_chunk: called with each piece of a text that is streamed, and waited for.
+        on_chunk: called with each piece of a text that is streamed, or that the executor shows, and waited for.
 
     Returns what :func:`resolve_agent_step` takes. What the executor raises is passed on, for :func:`reject_agent_step`.
     Raises :class:`InputError` for a decision: that is a question of its own, see :func:`resolve_decision`.
     """
     given = checked_executors(executors)
+    if not isinstance(request, AgentRequest):  # pyright: ignore[reportUnnecessaryIsInstance]  # whatever was given
+        raise InputError(f"{short(request)} is no request; read it with TextRequest.from_json", code="invalid-input")
     if isinstance(request, DecisionRequest):
         raise InputError(
             f"request {request.id!r} is a decision, which has no output; ask with resolve_decision(request, decide) or "
@@ -61,9 +64,9 @@ async def execute_agent_request(
     if isinstance(request, ToolRequest):
         if item is None:
             raise _needs_step(request)
-        return await run_tool(request.call, text_task(item).tools, entered=_nothing, threads=Threads())
+        return await run_tool(request.call, tools_of(item), entered=_nothing, threads=Threads())
     result = await _turn(request, item, given, on_chunk)
-    plain = not result.tool_calls and result.finish_reason not in ("length", "content-filter")
+    plain = not result.tool_calls and not result.messages and result.finish_reason not in ("length", "content-filter")
     return result.output if plain and not verbose else result
 
 
@@ -91,6 +94,7 @@ async def resolve_agent_requests(
     """
     given = checked_executors(executors)
     time = SystemClock() if clock is None else clock
+    checked_head(machine, step)
     if not step.requests:
         raise _nothing_to_resolve(machine, step)
     first = step.requests[0]
@@ -102,7 +106,7 @@ async def resolve_agent_requests(
     outcomes: list[object] = [None] * len(batch)
 
     async def carry_out(number: int) -> None:
-        outcomes[number] = await _outcome(batch[number], step, given)
+        outcomes[number] = await carried_out(batch[number], step, given)
 
     async def all_of_them() -> None:
         async with anyio.create_task_group() as group:
@@ -120,8 +124,11 @@ async def resolve_agent_requests(
     return AgentStep(snapshot=step.snapshot, requests=step.requests, effects=effects, entries=entries, head=step.head)
 
 
-async def _outcome(request: AgentRequest, step: AgentStep[Any], executors: Executors) -> object:
-    """Return what came of a request; what outside code raises is returned as well."""
+async def carried_out(request: AgentRequest, step: AgentStep[Any], executors: Executors) -> object:
+    """Carry out a request of whatever kind, and return what came of it; what outside code raises is returned as well.
+
+    Raises what is about how it was called: :class:`BindError` and :class:`ScriptExhaustedError`.
+    """
     try:
         if isinstance(request, DecisionRequest):
             return await _choice(request, executors)
@@ -150,14 +157,17 @@ async def _turn(
     execute = slot if item is None else executor_of(item.src, item.logic, executors)
     if execute is None:
         raise _missing(request, "stream_text" if request.mode == "stream" else "generate_text")
-    info = _info(request, attempt=request.max_steps - request.steps_remaining + 1)
+    info = _info(request, attempt=request.max_steps - request.steps_remaining + 1, on_chunk=on_chunk)
     bound = partial(cast("Callable[..., object]", execute), request, info)
     return await turn_of(request, bound, entered=_nothing, threads=Threads(), show=on_chunk or _unseen)
 
 
-def _info(request: DecisionRequest | TextRequest, *, attempt: int) -> ExecutorInfo:
+def _info(
+    request: DecisionRequest | TextRequest, *, attempt: int, on_chunk: Callable[[str], Awaitable[None]] | None = None
+) -> ExecutorInfo:
     key = request.call_key or request.id
-    return ExecutorInfo(run_id=key.partition(":")[0], request_id=request.id, call_key=key, attempt=attempt)
+    run = key.rpartition(f":{request.id}.")[0]  # an execution's own name may hold a colon
+    return ExecutorInfo(run_id=run, request_id=request.id, call_key=key, attempt=attempt, on_chunk=on_chunk)
 
 
 def _item(step: AgentStep[Any], identity: str) -> OwedInvocation | None:

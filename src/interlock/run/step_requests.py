@@ -12,15 +12,15 @@ from interlock.agent.requests import DecisionRequest
 from interlock.agent.text import TextSpec
 from interlock.agent.text_requests import TextRequest
 from interlock.agent.tool_requests import ToolRequest
-from interlock.agent.tools import bound_call
-from interlock.agent.turns import TextTask, answer_record, step_limit, text_task
+from interlock.agent.tools import Tool, bound_call
+from interlock.agent.turns import Ledger, TextTask, answer_record, read_ledger, step_limit, text_task
 from interlock.errors import StepError
 from interlock.journal import Head
 from interlock.journal.head import machine_at
 from interlock.run.border import AnyMachine, error_info
 from interlock.statechart import Input, OwedInvocation, owed
 
-__all__ = ["AgentRequest", "decision_of", "request_from_json", "requests_of", "text_of"]
+__all__ = ["AgentRequest", "decision_of", "request_from_json", "requests_of", "same_call", "text_of", "tools_of"]
 
 AgentRequest: TypeAlias = DecisionRequest | TextRequest | ToolRequest
 """Work for a model, or for one of its tools, as plain data; ``kind`` tells which."""
@@ -62,7 +62,7 @@ def _asked(head: Head[Any], item: OwedInvocation, known: object) -> AgentRequest
     if not isinstance(item.logic, TextSpec):
         return None
     task = _task(item, known)
-    text = replace(task.request, call_key=f"{key}.{len(item.records)}")
+    text = replace(task.request, call_key=f"{key}.{_answered(task.ledger)}")
     pending = task.ledger.pending
     if text.steps_remaining <= 0:
         raise step_limit(text, pending)
@@ -77,10 +77,37 @@ def _asked(head: Head[Any], item: OwedInvocation, known: object) -> AgentRequest
 
 def _task(item: OwedInvocation, known: object) -> TextTask:
     """Return a text request, in the words that it was first put in."""
-    task = text_task(item)
     if not isinstance(known, TextRequest):
-        return task
-    return replace(task, request=known).after(item.records)
+        return text_task(item)
+    # The author's functions are not asked again: the context of now may be nothing that they have words for.
+    tools: Mapping[str, Tool] = tools_of(item) if read_ledger(item.records).pending else {}
+    definition = cast("TextSpec", item.logic).definition
+    return TextTask(definition=definition, request=known, tools=tools, ledger=Ledger()).after(item.records)
+
+
+def tools_of(item: OwedInvocation) -> Mapping[str, Tool]:
+    """Return the tools of a text request, as its author's functions name them now."""
+    spec = cast("TextSpec", item.logic)
+    definition = spec.definition
+    argument = item.snapshot.context if spec.of_context else definition.read_input(item.input)
+    return definition.all_tools(
+        spec.known, argument, definition.place(item.snapshot.machine_id, item.state or "(root)")
+    )
+
+
+def _answered(ledger: Ledger) -> int:
+    """Return how many records there were when the call of now was first made: what it has asked itself is no part."""
+    of_model = {asked.id for turn in ledger.turns for asked in turn.calls}
+    return len(ledger.turns) + sum(answer.call.id in of_model for answer in ledger.answers)
+
+
+def same_call(request: AgentRequest, now: AgentRequest | None) -> bool:
+    """Whether a request stands for the very call that is asked for now under its id, and not for an earlier one."""
+    if isinstance(request, DecisionRequest):
+        return isinstance(now, DecisionRequest) and len(request.attempts) == len(now.attempts)
+    if isinstance(request, ToolRequest):
+        return isinstance(now, ToolRequest) and request.call.id == now.call.id
+    return isinstance(now, TextRequest) and request.steps_remaining == now.steps_remaining
 
 
 def decision_of(head: Head[Any], before: Sequence[AgentRequest], item: OwedInvocation) -> DecisionRequest:

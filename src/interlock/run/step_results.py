@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from interlock.agent.calls import CallSpec
-from interlock.agent.contract import Choice, TextResult
+from interlock.agent.contract import Choice, TextResult, Usage
 from interlock.agent.events import Event
 from interlock.agent.reasons import short
 from interlock.agent.requests import DecisionRequest
 from interlock.agent.turn_outcome import turn_outcome
-from interlock.agent.turns import TextTask, answer_record
+from interlock.agent.turns import TextTask, answer_record, checked_result
 from interlock.agent.weighing import weigh
 from interlock.errors import InputError
 from interlock.journal import Head
@@ -34,6 +34,12 @@ def decided(head: Head[Any], item: OwedInvocation, request: DecisionRequest, res
                 code="invalid-input",
             )
         result = Choice({"type": result} if isinstance(result, str) else cast("Event | Mapping[str, object]", result))
+    if not isinstance(result.usage, Usage | None):  # pyright: ignore[reportUnnecessaryIsInstance]  # not trusted
+        raise InputError(
+            f"request {request.id!r}: the choice has usage={short(result.usage)}; give a Usage(input_tokens=, "
+            "output_tokens=)",
+            code="invalid-input",
+        )
     weighed = weigh(cast("AnyMachine", machine_at(head, item.address)), item, request, result)
     info = None
     if weighed.exhausted is not None:
@@ -53,7 +59,7 @@ def written(item: OwedInvocation, task: TextTask, result: object) -> Proposal:
             )
         answer = answer_record(pending[0], task.tools[pending[0].name].answer(result)).to_json()
         return Proposal(input=Input(address=item.address, invocation=item.key, record=answer))
-    turn = result if isinstance(result, TextResult) else TextResult(output=result)
+    turn = checked_result(task.request, result) if isinstance(result, TextResult) else TextResult(output=result)
     outcome = turn_outcome(task, turn)
     given = Input(
         address=item.address,

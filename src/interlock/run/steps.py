@@ -13,27 +13,38 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from interlock.agent.decide import DecideSpec
 from interlock.agent.events import Event
+from interlock.agent.reasons import short
 from interlock.agent.text import TextSpec
 from interlock.agent.tools import tool_failure
 from interlock.agent.turns import answer_record
-from interlock.errors import BindError, ErrorInfo, InputError, SnapshotError, did_you_mean
+from interlock.errors import (
+    BindError,
+    EndlessLoopError,
+    ErrorInfo,
+    InputError,
+    InvalidMessagesError,
+    SnapshotError,
+    did_you_mean,
+)
 from interlock.journal import Advance, Head, LogEntry, advance, begin, begin_from, replay
-from interlock.journal.head import head_of
+from interlock.journal.head import head_of, machine_at
 from interlock.run.border import AnyMachine, error_info, read_event
 from interlock.run.noted import noted_call
-from interlock.run.step_requests import AgentRequest, decision_of, request_from_json, requests_of, text_of
+from interlock.run.step_requests import AgentRequest, decision_of, request_from_json, requests_of, same_call, text_of
 from interlock.run.step_results import called, decided, written
-from interlock.statechart import Effect, Input, Machine, Owed, OwedInvocation, OwedTimer, Snapshot, owed
+from interlock.statechart import UNSET, Effect, Input, Machine, Owed, OwedInvocation, OwedTimer, Snapshot, owed
 
 __all__ = [
     "AgentRequest",
     "AgentStep",
+    "checked_head",
     "get_agent_requests",
     "initial_agent_step",
     "reject_agent_step",
@@ -42,6 +53,9 @@ __all__ = [
 ]
 
 C = TypeVar("C")
+
+_MOST_FAILURES = 1000
+"""How many requests may fail one after the other before anybody is asked: more than that never ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,20 +105,24 @@ class AgentStep(Generic[C]):
         try:
             given: Any = json.loads(data) if isinstance(data, str | bytes | bytearray) else data
             snapshot = machine.load(given["snapshot"])
-            head = head_of(
-                machine,
-                snapshot,
-                index=int(given["index"]),
-                execution_id=str(given["execution_id"]),
-                causes=dict(given["causes"]),
-            )
+            index, execution_id, causes = given["index"], given["execution_id"], dict(given["causes"])
+            _check_place(index, execution_id, causes)
             before = tuple(request_from_json(item) for item in given["requests"])
-        except (KeyError, TypeError, ValueError) as error:
+        except (
+            KeyError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            RecursionError,
+            InputError,
+            InvalidMessagesError,
+        ) as error:
             raise SnapshotError(
                 f"machine {machine.id!r}: this is no saved step ({type(error).__name__}: {error}); give what "
                 "step.to_json() returned"
             ) from error
-        return _standing(head, before)
+        head = head_of(machine, snapshot, index=index, execution_id=execution_id, causes=causes)
+        return _settled(head, before, None)
 
 
 # -- steps -----------------------------------------------------------------------------------------------------------
@@ -125,7 +143,8 @@ def initial_agent_step(
         machine: the machine, with all its sources.
         input: what it starts from.
         snapshot: where to stand instead: a snapshot, or what its ``dump()`` or ``to_json()`` gave. A new log begins.
-        entries: a log to go on with instead; it is replayed and verified.
+        entries: a log to go on with instead; it is replayed and verified. The step's own entries are what follows from
+            its end without anybody being asked: none, unless the log was cut off there.
         at: the time, in Unix seconds; needed if the machine schedules timers.
         execution_id: names the execution, for the calls' keys. If not given it is made from the other arguments, so
             give one where the same machine is started twice with the same input at the same time.
@@ -138,9 +157,9 @@ def initial_agent_step(
     if len(given) > 1:
         raise BindError(f"a step starts from one of input, snapshot and entries, not from {' and '.join(given)}")
     if entries is not None:
-        return _standing(replay(machine, entries).head, ())
+        return _settled(replay(machine, entries).head, (), at)
     if snapshot is not None:
-        loaded = snapshot if isinstance(snapshot, Snapshot) else machine.load(snapshot)
+        loaded = _loaded(machine, snapshot)
         name = execution_id or _named(machine, loaded.dump(), at)
         return _grown(begin_from(machine, loaded, execution_id=name, at=at), (), at)
     name = execution_id or _named(machine, machine.input_json(input), at)
@@ -166,16 +185,19 @@ def transition_agent_step(
         event_id: the id of the entry, where an event must count once: stores refuse an id that they hold already.
 
     An event that nothing waits for changes nothing, and is in the log all the same. Raises :class:`InputError` for what
-    is no event of the machine, :class:`StepError` where one of its functions raises.
+    is no event of the machine that it is for, :class:`StepError` where one of its functions raises.
     """
     before = step if isinstance(step, AgentStep) else initial_agent_step(machine, snapshot=step, at=at)
+    head = checked_head(machine, before)
+    if event_id is not None:
+        _check_id(machine, event_id)
     if isinstance(event, OwedTimer):
         given = Input.fired(event.key, address=event.address)
     elif isinstance(event, Input):
-        given = event
+        given = _read(head, event)
     else:
         given = Input(event=read_event(machine, event), by="host")
-    return _grown(advance(_head(machine, before), given, at=at, id=event_id), before.requests, at)
+    return _grown(advance(head, given, at=at, id=event_id), before.requests, at)
 
 
 def resolve_agent_step(
@@ -191,19 +213,20 @@ def resolve_agent_step(
     Arguments:
         machine: the machine.
         step: where it stands.
-        request: one of ``step.requests`` or ``step.owed.invocations``, or its id, also from another process.
+        request: one of ``step.requests`` or ``step.owed.invocations``, or its id, also from another process. A request
+            stands for this very call, an id for whatever is asked under it now.
         result: for a decision a :class:`Choice` (or just the event); for a text a :class:`TextResult` (or just the
             output); for a tool what it returned; for a function what it returned.
         at: the time, in Unix seconds; needed if the machine schedules timers.
 
     Results are judged as in a run: a choice that is refused is kept as an attempt and the request comes again, until
-    its retries are used up. What is owed no more (its state was left) changes nothing. Raises :class:`InputError` for a
-    request that there never was.
+    its retries are used up. What is owed no more (its state was left, or this call has been answered) changes nothing.
+    Raises :class:`InputError` for a request that there never was.
     """
+    head = checked_head(machine, step)
     found = _owed(machine, step, request)
     if found is None:
         return _still(step)
-    head = _head(machine, step)
     if isinstance(found.logic, DecideSpec):
         proposal = decided(head, found, decision_of(head, step.requests, found), result)
     elif isinstance(found.logic, TextSpec):
@@ -226,10 +249,10 @@ def reject_agent_step(
     Arguments are those of :func:`resolve_agent_step`; ``error`` goes to the invocation's ``on_error``. The failure of a
     tool is its answer: the model is told.
     """
+    head = checked_head(machine, step)
     found = _owed(machine, step, request)
     if found is None:
         return _still(step)
-    head = _head(machine, step)
     task = text_of(step.requests, found) if isinstance(found.logic, TextSpec) else None
     metadata = None
     if task is not None and task.ledger.pending:
@@ -244,15 +267,21 @@ def reject_agent_step(
 
 
 def get_agent_requests(
-    machine: Machine[C, Any, Any], snapshot: Snapshot[C], *, before: Sequence[AgentRequest] = ()
+    machine: Machine[C, Any, Any],
+    snapshot: Snapshot[C],
+    *,
+    before: Sequence[AgentRequest] = (),
+    execution_id: str = "",
 ) -> tuple[AgentRequest, ...]:
     """Return the model calls, and tools of models, that a snapshot owes, in order.
 
     A request is worded from the first snapshot that owes it, and keeps its words: give the requests of the step
-    ``before``, where there was one. A decision with nothing legal to pick is no request: the step that leads to it
-    takes the step of its failure as well.
+    ``before``, where there was one, and the ``execution_id`` that the keys of its calls begin with. A decision with
+    nothing legal to pick is no request: the step that leads to it takes the step of its failure as well.
     """
-    return requests_of(_bare_head(machine, snapshot), before)[0]
+    loaded = _loaded(machine, snapshot)
+    head = head_of(machine, loaded, index=0, execution_id=execution_id, causes={}, verify=False)
+    return requests_of(head, before)[0]
 
 
 # -- parts -----------------------------------------------------------------------------------------------------------
@@ -260,29 +289,54 @@ def get_agent_requests(
 
 def _grown(grown: Advance, before: Sequence[AgentRequest], at: float | None) -> AgentStep[Any]:
     """Return the step that a log has grown by, with all that follows from it without anybody being asked."""
-    head: Head[Any] = grown.head
-    effects: tuple[Effect, ...] = grown.effects
-    entries: tuple[LogEntry, ...] = (grown.entry,)
+    if grown.head.failure is not None:
+        raise grown.head.failure
+    return _settled(grown.head, before, at, effects=grown.effects, entries=(grown.entry,))
+
+
+def _settled(
+    head: Head[Any],
+    before: Sequence[AgentRequest],
+    at: float | None,
+    *,
+    effects: tuple[Effect, ...] = (),
+    entries: tuple[LogEntry, ...] = (),
+) -> AgentStep[Any]:
+    visited: list[str] = []
     while True:
-        if head.failure is not None:
-            raise head.failure
         requests, foregone = requests_of(head, before)
         if foregone is None:
             return AgentStep(snapshot=head.snapshot, requests=requests, effects=effects, entries=entries, head=head)
+        if foregone.error is not UNSET:
+            visited.append(", ".join(head.snapshot.states))
+            if len(visited) > _MOST_FAILURES:
+                raise EndlessLoopError(
+                    f"machine {head.machine.id!r} goes round in {visited[-1]}: {_MOST_FAILURES} requests in a row have "
+                    "failed before anybody could be asked; let on_error lead somewhere else",
+                    machine=head.machine.id,
+                    event=None,
+                    cycle=tuple(dict.fromkeys(visited)),
+                )
         more = advance(head, foregone, at=at)
+        if more.head.failure is not None:
+            raise more.head.failure
+        before = (*before, *requests)  # what is asked for now keeps its words, whatever this step changes
         head, effects, entries = more.head, (*effects, *more.effects), (*entries, more.entry)
 
 
-def _standing(head: Head[C], before: Sequence[AgentRequest]) -> AgentStep[C]:
-    requests, _ = requests_of(head, before)
-    return AgentStep(snapshot=head.snapshot, requests=requests, effects=(), entries=(), head=head)
+def _check_place(index: object, execution_id: object, causes: Mapping[object, object]) -> None:
+    if type(index) is not int or index < 0:
+        raise ValueError(f"index is {short(index)}")
+    if not all(isinstance(text, str) for text in (execution_id, *causes.values())):
+        raise ValueError("an id is no text")
 
 
 def _still(step: AgentStep[C]) -> AgentStep[C]:
     return replace(step, effects=(), entries=())
 
 
-def _head(machine: Machine[C, Any, Any], step: AgentStep[C]) -> Head[C]:
+def checked_head(machine: Machine[C, Any, Any], step: AgentStep[C]) -> Head[C]:
+    """Return where a step's log ends; raises :class:`SnapshotError` for the step of another machine."""
     if machine.table is not step.head.machine.table:
         raise SnapshotError(
             f"the step belongs to machine {step.head.machine.id!r} (version {step.head.machine.version}), not to this "
@@ -292,21 +346,55 @@ def _head(machine: Machine[C, Any, Any], step: AgentStep[C]) -> Head[C]:
     return step.head
 
 
-def _bare_head(machine: Machine[C, Any, Any], snapshot: Snapshot[C]) -> Head[C]:
-    return head_of(machine, snapshot, index=0, execution_id="", causes={}, verify=False)
+def _loaded(machine: Machine[C, Any, Any], saved: Snapshot[C] | Mapping[str, object] | str | bytes) -> Snapshot[C]:
+    if not isinstance(saved, Snapshot):
+        return machine.load(saved)
+    # A live snapshot knows the functions of the machine that made it; another machine's goes through its saved form.
+    return saved if saved.table is machine.table else machine.load(saved.dump())
+
+
+def _read(head: Head[Any], given: Input) -> Input:
+    """Return an input whose event is read by the machine that it is for, as it will be when the log is replayed."""
+    reader = None if given.event is None else machine_at(head, given.address)
+    if reader is None:
+        return given
+    return Input(
+        address=given.address,
+        event=read_event(reader, given.event),
+        by=given.by,
+        invocation=given.invocation,
+        record=given.record,
+        output=given.output,
+        error=given.error,
+    )
+
+
+def _check_id(machine: AnyMachine, given: str) -> None:
+    if not given or re.fullmatch(r"evt_\d{8,}", given):
+        raise InputError(
+            f"machine {machine.id!r}: event_id={given!r}; give a text that is not empty and no id of the log's own "
+            "(evt_00000000), which a later entry would have to have",
+            code="invalid-input",
+        )
 
 
 def _owed(
     machine: Machine[Any, Any, Any], step: AgentStep[Any], request: AgentRequest | OwedInvocation | str
 ) -> OwedInvocation | None:
     """Return what a request stands for; None where it is owed no more. Raises where it never was."""
-    name = (
-        request if isinstance(request, str) else request.identity if isinstance(request, OwedInvocation) else request.id
-    )
+    if isinstance(request, str):
+        name = request
+    elif isinstance(request, OwedInvocation):
+        name = request.identity
+    elif isinstance(request, AgentRequest):  # pyright: ignore[reportUnnecessaryIsInstance]  # whatever was given
+        name = request.id
+    else:
+        raise InputError(f"{short(request)} is no request; give one, or its id", code="invalid-input")
     invocations = step.owed.invocations
     exact = [item for item in invocations if item.identity == name]
     if exact:
-        return exact[0]
+        now = next((item for item in step.requests if item.id == name), None)
+        return None if isinstance(request, AgentRequest) and not same_call(request, now) else exact[0]
     if "#" in name:
         return None  # one that was there once
     alike = [item for item in invocations if item.id == name]

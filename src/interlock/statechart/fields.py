@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from operator import is_
+from typing import Any, Literal, TypeAlias
 
 from pydantic import TypeAdapter
 
 from interlock.errors import NotJsonError
 from interlock.statechart.context_kind import FieldError, TypeRefusedError
-from interlock.statechart.frozen import freeze
+from interlock.statechart.frozen import EMPTY, freeze
 from interlock.statechart.mutability import find_mutable
 from interlock.statechart.reasons import reason_of
 
-__all__ = ["as_json", "exact_types", "is_any", "plain_value", "refuse_mutable", "validated"]
+__all__ = ["as_json", "exact_types", "growing", "grown", "is_any", "plain_value", "refuse_mutable", "validated"]
 
 _SIMPLE: dict[str, type[Any]] = {"int": int, "str": str, "bool": bool, "none": type(None)}
 
@@ -25,8 +26,12 @@ def validated(
     validators: Mapping[str, TypeAdapter[Any]],
     exact: Mapping[str, tuple[type[Any], ...]],
     owner: str,
+    before: Mapping[str, Any] = EMPTY,
 ) -> dict[str, Any]:
-    """Return fields, each checked by its validator; raises :class:`FieldError`."""
+    """Return fields, each checked by its validator; raises :class:`FieldError`.
+
+    ``before`` are the fields as they were: of a sequence that has only grown, the new items are checked.
+    """
     changed: dict[str, Any] = {}
     for name, value in fields.items():
         allowed = exact.get(name)
@@ -37,7 +42,9 @@ def validated(
             continue
         adapter = validators[name]
         try:
-            made = adapter.validate_python(value)
+            made = grown(before.get(name), value, growing(adapter.core_schema), adapter.validate_python)
+            if made is None:
+                made = adapter.validate_python(value)
         except Exception as error:  # a validator is the author's code; whatever it raises refuses the value
             raise FieldError("invalid-field", name, reason_of(error)) from error
         changed[name] = plain_value(made, name) if is_any(adapter.core_schema) else finite(made, name)
@@ -68,6 +75,52 @@ def exact_types(schema: Any) -> tuple[type[Any], ...]:
     if kind in _SIMPLE and set(schema) <= {"type", "metadata", "serialization"}:
         return (_SIMPLE[kind],)
     return ()
+
+
+Growing: TypeAlias = Literal["no", "texts", "items"]
+"""How a sequence may be checked that has grown: as a whole, by equal texts, or by items that are the very same."""
+
+
+def growing(schema: Any) -> Growing:
+    """Return how a field of this schema may be checked where it has grown: each item must stand for itself."""
+    while schema.get("type") in ("default", "nullable"):
+        schema = schema["schema"]
+    if schema.get("type") != "tuple" or not schema.keys() <= {
+        "type",
+        "items_schema",
+        "variadic_item_index",
+        "metadata",
+    }:
+        return "no"
+    items = schema["items_schema"]
+    if schema.get("variadic_item_index") != 0 or len(items) != 1:
+        return "no"
+    if items[0] == {"type": "str"}:
+        return "texts"
+    return "items" if items[0].get("type") in ("model", "dataclass") else "no"
+
+
+def grown(before: Any, value: Any, how: Growing, check: Callable[[Any], Any]) -> Any:
+    """Return ``value`` with its new items checked, if it is ``before`` with items added; None where it is not.
+
+    A transcript gets longer with each step, and what was checked once need not be checked a thousand times.
+    """
+    if (
+        how == "no"
+        or value.__class__ is not tuple
+        or before.__class__ is not tuple
+        or not 0 < len(before) <= len(value)
+    ):
+        return None
+    length = len(before)
+    if not (value[:length] == before if how == "texts" else all(map(is_, value, before))):
+        return None
+    if len(value) == length:
+        return before
+    try:
+        return before + check(value[length:])
+    except Exception:  # noqa: BLE001  # the whole is asked again, whose error says which item
+        return None
 
 
 def is_any(schema: Any) -> bool:

@@ -103,7 +103,20 @@ def freeze(value: Any, path: str = "", *, models: bool = False) -> Any:
         if math.isfinite(value):
             return value
         raise NotJsonError(f"{value!r} has no form in JSON; use None or a string", path=path)
+    if kind is dict or kind is FrozenDict:
+        flat = _flat(value)
+        if flat is not None:
+            return flat
     return _freeze_deep(value, path, models=models)
+
+
+def _flat(value: dict[Any, Any]) -> FrozenDict[str, Any] | None:
+    """Return a mapping of plain texts, numbers and constants frozen, which most events are; None for any other."""
+    for key, item in value.items():
+        kind = type(item)
+        if type(key) is not str or not key.isascii() or kind not in _SCALARS or (kind is str and not item.isascii()):
+            return None
+    return cast("FrozenDict[str, Any]", value) if type(value) is FrozenDict else FrozenDict(value)
 
 
 def _freeze_deep(value: Any, path: str, *, models: bool) -> Any:

@@ -87,7 +87,7 @@ class TypedMappingContext(MappingContext):
 
     def patch(self, context: Any, fields: Mapping[str, Any]) -> Any:
         """Return a new context with ``fields`` changed."""
-        return FrozenDict(context) | validated(fields, self._validators, self._exact, self.name)
+        return FrozenDict(context) | validated(fields, self._validators, self._exact, self.name, context)
 
     def dump(self, context: Any) -> Any:
         """Return strict JSON data."""

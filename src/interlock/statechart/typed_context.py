@@ -10,7 +10,18 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic_core import SchemaValidator
 
 from interlock.statechart.context_kind import FieldError, TypeRefusedError
-from interlock.statechart.fields import as_json, exact_types, finite, is_any, plain_value, refuse_mutable, validated
+from interlock.statechart.fields import (
+    as_json,
+    exact_types,
+    finite,
+    growing,
+    grown,
+    is_any,
+    plain_value,
+    refuse_mutable,
+    validated,
+)
+from interlock.statechart.frozen import EMPTY
 from interlock.statechart.reasons import reason_of
 
 __all__ = ["DataclassContext", "ModelContext"]
@@ -39,6 +50,7 @@ class ModelContext:
         self._exact = _model_exact_types(schema) if schema is not None else {}
         # Fields that say nothing of their type hold plain JSON, frozen as in a mapping.
         self._any = () if schema is None else tuple(n for n, f in _schema_fields(schema).items() if is_any(f["schema"]))
+        self._growing = {} if schema is None else {n: growing(f["schema"]) for n, f in _schema_fields(schema).items()}
         self._adapter: TypeAdapter[Any] = TypeAdapter(kind)
 
     def check(self, value: Any) -> Any:
@@ -76,8 +88,13 @@ class ModelContext:
             if self._whole or self._assign is None:
                 values[name] = value
                 continue
+            assign, known = self._assign, values
+            longer = grown(known.get(name), value, self._growing[name], lambda new: assign(known, name, new)[0][name])  # noqa: B023  # called at once
+            if longer is not None:
+                values[name] = longer
+                continue
             try:
-                values = self._assign(values, name, value)[0]
+                values = assign(values, name, value)[0]
             except Exception as error:  # a validator is the author's code; whatever it raises refuses the value
                 raise FieldError("invalid-field", name, reason_of(error)) from error
             values[name] = plain_value(values[name], name) if name in self._any else finite(values[name], name)
@@ -144,7 +161,8 @@ class DataclassContext:
 
     def patch(self, context: Any, fields: Mapping[str, Any]) -> Any:
         """Return a new context with ``fields`` changed."""
-        changed = validated(fields, self._validators, self._exact, self.name)
+        before = context.__dict__ if self._plain else EMPTY
+        changed = validated(fields, self._validators, self._exact, self.name, before)
         if self._plain:
             new = self._kind.__new__(self._kind)
             new.__dict__.update(context.__dict__)
