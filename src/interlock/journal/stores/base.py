@@ -51,7 +51,8 @@ class SavedSnapshot:
 class Store(Protocol):
     """Logs by thread id. All methods may be called from any task, any event loop (asyncio, trio) and any process.
 
-    Whatever goes wrong is a :class:`interlock.errors.JournalError`, and then nothing has been changed.
+    Whatever goes wrong is a :class:`interlock.errors.JournalError`, and then nothing has been changed; unless a server's
+    connection was lost in the middle of a write, when nobody can know, and the message says so: read the thread.
     """
 
     async def append(self, thread_id: str, expected_index: int, entries: Sequence[LogEntry]) -> None:
