@@ -69,6 +69,11 @@ class Left(Generic[T]):
         self._value = value
         self._error = error
 
+    @property
+    def returned(self) -> bool:
+        """Whether something was returned."""
+        return self._error is None
+
     def open(self) -> T:
         """Return what was returned, or raise what was raised."""
         if self._error is not None:

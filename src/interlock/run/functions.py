@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import inspect
 import sys
@@ -28,13 +29,68 @@ INSIDE: ContextVar[bool] = ContextVar("interlock_inside_executor", default=False
 
 
 class Threads:
-    """Where the plain functions of one run work: in ``most`` threads at a time, and more wait for their turn."""
+    """Where the plain functions of one run work: in ``most`` threads at a time, and more wait for their turn.
 
-    __slots__ = ("limiter", "turn")
+    A thread cannot be stopped. ``late`` is called with what a function returns that nobody waits for any more: on the
+    event loop, if that still runs.
+    """
 
-    def __init__(self, most: int = 40) -> None:
+    __slots__ = ("_late", "_left", "_quiet", "limiter", "turn")
+
+    def __init__(self, most: int = 40, *, late: Callable[[object], None] | None = None) -> None:
         self.limiter = anyio.CapacityLimiter(most)
         self.turn = threading.Lock()
+        self._late = late
+        self._left = 0
+        self._quiet: anyio.Event | None = None
+
+    def leave(self, function: _Left) -> None:
+        """Leave a function to itself."""
+        self._left += 1
+        post = poster()
+
+        def ended(box: Left[object]) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended, and nobody can hear of it
+                post(functools.partial(self._ended, box))
+
+        function.when_ended(ended)
+
+    def _ended(self, box: Left[object]) -> None:
+        self._left -= 1
+        if self._late is not None and box.returned:
+            self._late(box.open())
+        if not self._left and self._quiet is not None:
+            self._quiet.set()
+
+    async def drain(self) -> None:
+        """Wait until no function is left that was left to itself."""
+        while self._left:
+            self._quiet = anyio.Event()
+            await self._quiet.wait()
+
+
+class _Left:
+    """A function in a thread, whose end somebody may come to want to know of while it runs."""
+
+    __slots__ = ("_box", "_lock", "_told", "began")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._box: Left[object] | None = None
+        self._told: Callable[[Left[object]], None] | None = None
+        self.began = False
+
+    def ended(self, box: Left[object]) -> None:
+        with self._lock:
+            self._box, told = box, self._told
+        if told is not None:
+            told(box)
+
+    def when_ended(self, told: Callable[[Left[object]], None]) -> None:
+        with self._lock:
+            self._told, box = told, self._box
+        if box is not None:
+            told(box)
 
 
 async def call(bound: Callable[[], object], *, entered: Entered, threads: Threads) -> object:
@@ -51,9 +107,14 @@ async def call(bound: Callable[[], object], *, entered: Entered, threads: Thread
             if threads.limiter.available_tokens < 1:
                 entered()  # it will have to wait for a thread, and nobody shall wait with it
             enter = functools.partial(poster(), entered)
-            box = await anyio.to_thread.run_sync(
-                _in_thread, threads.turn, enter, bound, abandon_on_cancel=True, limiter=threads.limiter
-            )
+            running = _Left()
+            began = functools.partial(_in_thread, threads.turn, enter, bound, running)
+            try:
+                box = await anyio.to_thread.run_sync(began, abandon_on_cancel=True, limiter=threads.limiter)
+            except anyio.get_cancelled_exc_class():
+                if running.began:
+                    threads.leave(running)
+                raise
             answer = box.open()
         return await cast("Awaitable[object]", answer) if inspect.isawaitable(answer) else answer
     except anyio.get_cancelled_exc_class() as error:
@@ -61,12 +122,17 @@ async def call(bound: Callable[[], object], *, entered: Entered, threads: Thread
         raise ExecutorError(f"{_name(bound)} was cancelled, but not by the run") from error
 
 
-def _in_thread(turn: threading.Lock, enter: Callable[[], object], bound: Callable[[], object]) -> Left[object]:
+def _in_thread(
+    turn: threading.Lock, enter: Callable[[], object], bound: Callable[[], object], running: _Left
+) -> Left[object]:
+    running.began = True
     # The next thread is started once this one has reported, and reports once this one has let go of its turn: which,
     # unlike reporting, it does without letting any other thread run. So functions start in the order of their calls.
     with turn:
         enter()
-    return boxed(bound)  # also what it returns: trio takes a bare awaitable from a thread for a mistake
+    box = boxed(bound)  # also what it returns: trio takes a bare awaitable from a thread for a mistake
+    running.ended(box)
+    return box
 
 
 def is_async(function: Callable[..., object]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeAlias, TypeVar
 
@@ -20,7 +21,26 @@ Cause: TypeAlias = Literal["aborted", "max-model-calls", "decision-exhausted", "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done(Generic[O_co, C_co]):
+class _Settled:
+    """What all results have in common."""
+
+    usage: RunUsage = field(default_factory=RunUsage)
+    ignored: object = None
+    duplicate: bool = False
+    entries: tuple[LogEntry, ...] = field(default=(), repr=False, compare=False)
+    late: Callable[[], Awaitable[RunUsage]] | None = field(default=None, repr=False, compare=False)
+
+    async def drain(self) -> RunUsage:
+        """Wait for plain functions that the run has left to their threads, and return its usage with theirs.
+
+        A thread cannot be stopped: where a state was left, or the run aborted, a model's answer that was paid for may
+        still be on its way. To be awaited on the event loop that the run was on.
+        """
+        return self.usage if self.late is None else await self.late()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done(_Settled, Generic[O_co, C_co]):
     """The machine has ended and put out ``output``.
 
     ``ignored`` is the event that was given to the run and that nothing was waiting for; None if it was taken.
@@ -30,14 +50,10 @@ class Done(Generic[O_co, C_co]):
 
     output: O_co
     snapshot: Snapshot[C_co]
-    usage: RunUsage = field(default_factory=RunUsage)
-    ignored: object = None
-    duplicate: bool = False
-    entries: tuple[LogEntry, ...] = field(default=(), repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Idle(Generic[C_co]):
+class Idle(_Settled, Generic[C_co]):
     """Nothing is left that the run could do by itself: somebody has to send an event, or time has to pass.
 
     Keep ``snapshot.to_json()``; ``run_agent(machine, snapshot=..., event=...)`` goes on from it in any process.
@@ -49,14 +65,10 @@ class Idle(Generic[C_co]):
 
     snapshot: Snapshot[C_co]
     timers: tuple[OwedTimer, ...] = ()
-    usage: RunUsage = field(default_factory=RunUsage)
-    ignored: object = None
-    duplicate: bool = False
-    entries: tuple[LogEntry, ...] = field(default=(), repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failed(Generic[C_co]):
+class Failed(_Settled, Generic[C_co]):
     """The run could not go on.
 
     ``cause`` says why in one word; ``error`` is the failure as data, and ``exception`` the exception that it was made
@@ -73,10 +85,6 @@ class Failed(Generic[C_co]):
     snapshot: Snapshot[C_co] | None
     exception: BaseException | None = field(default=None, compare=False)
     origin: Origin | None = None
-    usage: RunUsage = field(default_factory=RunUsage)
-    ignored: object = None
-    duplicate: bool = False
-    entries: tuple[LogEntry, ...] = field(default=(), repr=False, compare=False)
 
 
 Result: TypeAlias = "Done[O_co, C_co] | Idle[C_co] | Failed[C_co]"

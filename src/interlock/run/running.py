@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, nullcontext
+from functools import partial
 from typing import Any, Generic, TypeVar, cast
 
 import anyio
@@ -57,6 +58,7 @@ class Run(Generic[C, I, O]):
         driver: Driver[C],
         observers: Observers,
         budget: Budget,
+        threads: Threads,
         abort: Abort | None,
         begin: Callable[[], Awaitable[None]],
     ) -> None:
@@ -64,6 +66,7 @@ class Run(Generic[C, I, O]):
         self._driver = driver
         self._observers = observers
         self._budget = budget
+        self._threads = threads
         self._abort = abort
         self._begin = begin
         self._subscriptions: list[Subscription] = []
@@ -86,7 +89,9 @@ class Run(Generic[C, I, O]):
 
     def result(self) -> Done[O, C] | Idle[C] | Failed[C]:
         """Return what the run has come to by now."""
-        result: Done[O, C] | Idle[C] | Failed[C] = settle(self._driver, self._budget.spent)
+        result: Done[O, C] | Idle[C] | Failed[C] = settle(
+            self._driver, self._budget.spent, partial(_drained, self._threads, self._budget)
+        )
         return result
 
     async def settled(self) -> None:
@@ -200,7 +205,8 @@ def open_run(
     delivered = None if event is None else read_event(machine, event)
     loaded = None if snapshot is None else _loaded(machine, snapshot)
     budget = Budget(max_model_calls)
-    means = Means(executors=given, budget=budget, threads=Threads(), observers=observers, record_raw=record_raw)
+    threads = Threads(late=budget.book_late)
+    means = Means(executors=given, budget=budget, threads=threads, observers=observers, record_raw=record_raw)
     start = Start(input=input, snapshot=loaded, store=store, thread_id=thread_id, execution_id=execution_id)
     driver = Driver(machine, perform=Performer(means, time), clock=time, timers=timers, observers=observers)
 
@@ -213,8 +219,13 @@ def open_run(
         if delivered is not None:
             await run.send(delivered, event_id)
 
-    run = Run(machine, driver=driver, observers=observers, budget=budget, abort=abort, begin=begin)
+    run = Run(machine, driver=driver, observers=observers, budget=budget, threads=threads, abort=abort, begin=begin)
     return run
+
+
+async def _drained(threads: Threads, budget: Budget) -> RunUsage:
+    await threads.drain()
+    return budget.spent
 
 
 async def alone(run: Callable[[], Awaitable[None]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from interlock.errors import AbortedError, ErrorInfo, JournalError, NotJsonError
@@ -14,8 +15,8 @@ from interlock.statechart import Snapshot
 __all__ = ["settle"]
 
 
-def settle(driver: Driver[Any], usage: RunUsage) -> Any:  # noqa: ANN401  # run_agent says of which machine's types
-    """Return the result of a run."""
+def settle(driver: Driver[Any], usage: RunUsage, late: Callable[[], Awaitable[RunUsage]]) -> Any:  # noqa: ANN401  # run_agent says of which machine's types
+    """Return the result of a run; ``late`` waits for what it has left behind."""
     snapshot, failure = driver.snapshot, driver.failure
     told: dict[str, Any] = {
         "snapshot": snapshot,
@@ -23,6 +24,7 @@ def settle(driver: Driver[Any], usage: RunUsage) -> Any:  # noqa: ANN401  # run_
         "ignored": driver.ignored,
         "duplicate": driver.duplicate,
         "entries": tuple(driver.log.entries),
+        "late": late,
     }
     if failure is not None:
         cause: Cause = "journal" if isinstance(failure, JournalError | NotJsonError) else "machine"

@@ -308,14 +308,15 @@ def _settled(
         if foregone is None:
             return AgentStep(snapshot=head.snapshot, requests=requests, effects=effects, entries=entries, head=head)
         if foregone.error is not UNSET:
-            visited.append(", ".join(head.snapshot.states))
+            visited.append(head.snapshot.states[-1])
             if len(visited) > _MOST_FAILURES:
+                cycle = tuple(dict.fromkeys(visited))
                 raise EndlessLoopError(
-                    f"machine {head.machine.id!r} goes round in {visited[-1]}: {_MOST_FAILURES} requests in a row have "
+                    f"goes round in {', '.join(cycle)}: {_MOST_FAILURES} requests in a row have "
                     "failed before anybody could be asked; let on_error lead somewhere else",
                     machine=head.machine.id,
                     event=None,
-                    cycle=tuple(dict.fromkeys(visited)),
+                    cycle=cycle,
                 )
         more = advance(head, foregone, at=at)
         if more.head.failure is not None:

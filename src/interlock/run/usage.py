@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import cast
 
-from interlock.agent.contract import Usage
+from interlock.agent.contract import Choice, TextResult, Usage
 from interlock.errors import ModelCallLimitError
 from interlock.journal import LogEntry
 
@@ -67,6 +67,11 @@ class Budget:
                 limit=self.limit,
             )
         self.spent = replace(self.spent, model_calls=self.spent.model_calls + 1)
+
+    def book_late(self, answer: object) -> None:
+        """Add what an answer reports that came when nobody waited for it any more."""
+        if isinstance(answer, Choice | TextResult) and isinstance(answer.usage, Usage):
+            self.book(answer.usage)
 
     def book(self, usage: Usage | None) -> None:
         """Add what a call reports."""
