@@ -56,8 +56,9 @@ from interlock.agent.messages import (
 )
 from interlock.agent.messages_schema import MessagesSchema, messages_schema
 from interlock.agent.model_refs import ModelRef, parse_model_ref
+from interlock.agent.plan import PlanResult
 from interlock.agent.reading import parse_event
-from interlock.agent.requests import DecisionAttempt, DecisionRequest
+from interlock.agent.requests import DecisionAttempt, DecisionRequest, PlanRequest
 from interlock.agent.setup import mapping, setup_agent
 from interlock.agent.text import TextRequestDefinition, TextSpec, text_request
 from interlock.agent.text_requests import TextMode, TextRequest, ToolDescriptor, request_messages
@@ -77,6 +78,8 @@ from interlock.agent.turns import (
     text_task,
     turn_record,
 )
+from interlock.agent.usage import CallUsage
+from interlock.agent.user_input import UserInputRequest
 
 __all__ = [
     "AbortScope",
@@ -86,6 +89,7 @@ __all__ = [
     "AssistantMessage",
     "AssistantPart",
     "CallSpec",
+    "CallUsage",
     "Choice",
     "ContentOutput",
     "DecideExecutor",
@@ -107,6 +111,8 @@ __all__ = [
     "MessagesSchema",
     "ModelRef",
     "Part",
+    "PlanRequest",
+    "PlanResult",
     "ProviderOptions",
     "StreamExecutor",
     "SystemMessage",
@@ -131,6 +137,7 @@ __all__ = [
     "TranscriptProblem",
     "TurnRecord",
     "Usage",
+    "UserInputRequest",
     "UserMessage",
     "UserPart",
     "answer_record",

@@ -7,6 +7,7 @@ from typing import Any, ParamSpec, TypeVar, Unpack, cast, overload
 
 from pydantic import TypeAdapter
 
+from interlock.agent.act import ACT, ActSpec
 from interlock.agent.binding import Bound, known_keywords
 from interlock.agent.fields import InvokeFields, Targets
 from interlock.agent.reasons import reason_of, short
@@ -136,8 +137,36 @@ class Asking(Bound[P, C, I, O]):
         """As :meth:`generate_text`, and whoever watches the run sees the text while it is written."""
         return self._inline("stream", output, on_done, fields)
 
-    def _inline(self, mode: TextMode, output: object, on_done: object, fields: dict[str, Any]) -> Invoke:
-        src = source_of(mode)
+    def act(
+        self,
+        *,
+        on_done: Targets | Move | Callable[[C, str], Move | None] | None = None,
+        **fields: Unpack[InlineTextFields[C]],
+    ) -> Invoke:
+        """Let a model work on the machine while the state is active: its tools are the events that are accepted now.
+
+        Each event that it calls is sent before the next call is looked at, and the model is told what has changed, or
+        why nothing has. Plain ``tools`` may stand beside the events. When an event leaves the state, everything stops
+        there and nothing is reported; else ``on_done`` gets what the model says last, without calling anything or after
+        ``max_steps`` turns.
+
+        Arguments:
+            on_done: what happens when the model is done.
+            fields: as for :meth:`generate_text`.
+        """
+        known_keywords("act", fields, InlineTextFields, InvokeFields, TextFields)
+        return self._inline("generate", None, on_done, dict(fields), kind=ActSpec)
+
+    def _inline(
+        self,
+        mode: TextMode,
+        output: object,
+        on_done: object,
+        fields: dict[str, Any],
+        *,
+        kind: type[TextSpec] = TextSpec,
+    ) -> Invoke:
+        src = ACT if kind is ActSpec else source_of(mode)
         word = src.removeprefix("agent.")
         known_keywords(word, fields, InlineTextFields, InvokeFields, TextFields)
         common = {name: fields.pop(name) for name in InvokeFields.__annotations__ if name in fields}
@@ -150,12 +179,12 @@ class Asking(Bound[P, C, I, O]):
             mode=mode,
             output=text_adapter(output, f"{word}(output=): "),
         )
-        spec = TextSpec(definition=definition, known=self._tools, of_context=True)
+        spec = kind(definition=definition, known=self._tools, of_context=True)
         return self._text(spec, word, input=None, on_done=on_done, fields=common)
 
     def _text(self, spec: TextSpec, word: str, *, input: object, on_done: object, fields: dict[str, Any]) -> Invoke:
         return engine_invoke(
-            source_of(spec.definition.mode),
+            ACT if isinstance(spec, ActSpec) else source_of(spec.definition.mode),
             logic=spec,
             input=input,
             on_done=self._slot(on_done, f"{word}: on_done=", "output", spec.definition.decode),

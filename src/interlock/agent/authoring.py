@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal, ParamSpec, TypeVar, Unpack, cast, overload
 
+from pydantic import TypeAdapter
+
 from interlock.agent.adapting import Adapted, check_arguments
 from interlock.agent.asking import Asking
 from interlock.agent.binding import known_keywords
@@ -14,7 +16,9 @@ from interlock.agent.constants import check_constants
 from interlock.agent.decide import DECIDE, DecideSpec
 from interlock.agent.declared import check_machine, collect_sources
 from interlock.agent.events import Event
-from interlock.agent.fields import DecideFields, Delay, InvokeFields, StateFields, Targets
+from interlock.agent.fields import DecideFields, Delay, InvokeFields, PlanFields, StateFields, Targets
+from interlock.agent.outputs import adapter_of
+from interlock.agent.plan import PLAN, PlanResult, PlanSpec
 from interlock.agent.promises import check_promises
 from interlock.agent.prospects import check_prospects
 from interlock.agent.reacting import Reactions
@@ -23,6 +27,7 @@ from interlock.agent.reasons import short
 from interlock.agent.requests import JsonObject
 from interlock.agent.shapes import check_machine_shape, check_shape
 from interlock.agent.states import States
+from interlock.agent.user_input import USER_INPUT, UserInputSpec
 from interlock.errors import DefinitionError, InputError
 from interlock.statechart import Invoke, Machine, Move, State
 from interlock.statechart import invoke as engine_invoke
@@ -68,6 +73,97 @@ class Agent(Reactions[P, C, I, O], States[P, C, I, O], Asking[P, C, I, O]):
         spec = DecideSpec(name=given.pop("name", None), allowed_events=given.pop("allowed_events", None), wording=given)
         return engine_invoke(
             DECIDE, logic=spec, on_done=self._slot(on_done, "decide(on_done=)", "event", self._decoded), **common
+        )
+
+    def plan(
+        self,
+        *,
+        on_done: Targets | Move | Callable[[C, PlanResult], Move | None] | None = None,
+        **fields: Unpack[PlanFields[C]],
+    ) -> Invoke:
+        """Let a model pick one legal event after the other, each sent before the next is asked for.
+
+        With each step the model may also end the plan (the move ``agent.plan.done``). It ends by itself with an event
+        of ``stop_on``, after ``max_steps``, and where nothing is legal any more; ``on_done`` gets a
+        :class:`PlanResult`. An event that leaves the state ends the plan without ``on_done``. What was sent stays sent,
+        unless the plan is ``atomic``: then its events are tried out first, and sent all together or not at all.
+        """
+        given: dict[str, Any] = dict(fields)
+        common = self._invoke_fields("plan", given)
+        known_keywords("plan", given, PlanFields)
+        given = {name: self._adapted(value, f"plan({name}=)", ("context",)) for name, value in given.items()}
+        spec = PlanSpec(
+            name=given.pop("name", None),
+            allowed_events=given.pop("allowed_events", None),
+            stop_on=given.pop("stop_on", ()),
+            atomic=given.pop("atomic", False),
+            wording=given,
+        )
+        decode = PlanResult.decoder(self._decoded)
+        return engine_invoke(
+            PLAN, logic=spec, on_done=self._slot(on_done, "plan(on_done=)", "result", decode), **common
+        )
+
+    @overload
+    def user_input(
+        self,
+        prompt: str | Callable[[C], str],
+        schema: type[T] | TypeAdapter[T],
+        /,
+        *,
+        on_done: Targets | Move | Callable[[C, T], Move | None] | None = None,
+        name: str | None = None,
+        metadata: JsonObject | None = None,
+        **fields: Unpack[InvokeFields[C]],
+    ) -> Invoke: ...
+    @overload
+    def user_input(
+        self,
+        prompt: str | Callable[[C], str],
+        /,
+        *,
+        on_done: Targets | Move | Callable[[C, str], Move | None] | None = None,
+        name: str | None = None,
+        metadata: JsonObject | None = None,
+        **fields: Unpack[InvokeFields[C]],
+    ) -> Invoke: ...
+    def user_input(
+        self,
+        prompt: str | Callable[[C], str],
+        schema: Any = str,
+        /,
+        *,
+        on_done: Any = None,
+        name: str | None = None,
+        metadata: JsonObject | None = None,
+        **fields: Any,
+    ) -> Invoke:
+        """Ask a person something while the state is active.
+
+        A run that has ``user_input=`` asks there and then; another one settles :class:`Idle` with the question among
+        its ``pending_inputs``, and goes on with ``replies={request.id: value}``, in this process or another.
+
+        Arguments:
+            prompt: the question, or a function of the context that gives it.
+            schema: the type of the reply, which is checked; a text, if not given.
+            on_done: what happens with the reply.
+            name: names the question for whoever shows it.
+            metadata: JSON for whoever shows it.
+            fields: as for any work that a state starts.
+        """
+        known_keywords("user_input", fields, InvokeFields)
+        made: Any = schema if isinstance(schema, TypeAdapter) else adapter_of(schema, "user_input(schema=): ")
+        spec = UserInputSpec(
+            name=name,
+            prompt=self._adapted(prompt, "user_input(prompt=)", ("context",)),
+            reply=made,
+            metadata=dict(metadata or {}),
+        )
+        return engine_invoke(
+            USER_INPUT,
+            logic=spec,
+            on_done=self._slot(on_done, "user_input(on_done=)", "reply", spec.decode),
+            **self._invoke_fields("user_input", fields),
         )
 
     @overload

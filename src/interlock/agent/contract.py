@@ -9,13 +9,21 @@ where the machine is.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import to_json, to_jsonable_python
 
 from interlock.agent.events import Event
 from interlock.agent.messages import AgentMessage, ToolResultOutput
+from interlock.agent.messages_schema import messages_schema
+from interlock.agent.reasons import reason_of, reasons
 from interlock.agent.requests import DecisionRequest
 from interlock.agent.text_requests import TextRequest
+from interlock.errors import InputError, NotJsonError
+from interlock.statechart.events import event_to_json
+from interlock.statechart.frozen import freeze
 
 __all__ = [
     "AbortScope",
@@ -58,6 +66,21 @@ class Choice:
     raw: object = None
     problem: str | None = None
 
+    def to_json(self) -> dict[str, object]:
+        """Return this as JSON data, without ``raw``, which is the provider's own. Raises :class:`NotJsonError`."""
+        return {
+            "event": _json(event_to_json(self.event) if isinstance(self.event, Event) else self.event, "event"),
+            "reason": _clean(self.reason),
+            "usage": None if self.usage is None else asdict(self.usage),
+            "problem": _clean(self.problem),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, object]) -> Choice:
+        """Return what :meth:`to_json` wrote; raises :class:`InputError` for anything else."""
+        read = _read(_ChoiceForm, data, "choice")
+        return cls(freeze(read.event, "event"), read.reason, _usage(read.usage), None, read.problem)
+
 
 FinishReason: TypeAlias = Literal["stop", "length", "tool-calls", "content-filter", "other"]
 """Why a model stopped: it was done, cut off at its token limit, waits for tools, or was held back."""
@@ -88,6 +111,36 @@ class TextResult:
     reasoning: str | None = None
     messages: tuple[AgentMessage, ...] = ()
     raw: object = None
+
+    def to_json(self) -> dict[str, object]:
+        """Return this as JSON data, without ``raw``, which is the provider's own.
+
+        Raises :class:`NotJsonError` and :class:`InvalidMessagesError` for what JSON cannot carry.
+        """
+        return {
+            "output": _json(self.output, "output"),
+            "tool_calls": [
+                {"id": _clean(call.id), "name": _clean(call.name), "input": _json(call.input, "tool_calls.input")}
+                for call in self.tool_calls
+            ],
+            "usage": None if self.usage is None else asdict(self.usage),
+            "finish_reason": self.finish_reason,
+            "reasoning": _clean(self.reasoning),
+            "messages": messages_schema.dump(messages_schema.validate(self.messages)),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, object]) -> TextResult:
+        """Return what :meth:`to_json` wrote; raises :class:`InputError` for anything else."""
+        read = _read(_TextForm, data, "text result")
+        return cls(
+            output=freeze(read.output, "output"),
+            tool_calls=tuple(ToolCall(call.id, call.name, freeze(call.input, "input")) for call in read.tool_calls),
+            usage=_usage(read.usage),
+            finish_reason=read.finish_reason,
+            reasoning=read.reasoning,
+            messages=messages_schema.validate(read.messages),
+        )
 
 
 class AbortScope(Protocol):
@@ -128,3 +181,73 @@ class Executors:
     generate_text: TextExecutor | None = None
     stream_text: StreamExecutor | None = None
     decide: DecideExecutor | None = None
+
+
+# -- as JSON ---------------------------------------------------------------------------------------------------------
+
+
+class _Form(BaseModel, extra="forbid", strict=True):
+    """What is written. Every field has to be there, so that nothing else is taken for it."""
+
+
+class _UsageForm(_Form):
+    input_tokens: int | None
+    output_tokens: int | None
+    total_tokens: int | None
+    reasoning_tokens: int | None
+    cached_input_tokens: int | None
+
+
+class _CallForm(_Form):
+    id: str
+    name: str
+    input: Any
+
+
+class _ChoiceForm(_Form):
+    event: Any
+    reason: str | None
+    usage: _UsageForm | None
+    problem: str | None
+
+
+class _TextForm(_Form):
+    output: Any
+    tool_calls: list[_CallForm]
+    usage: _UsageForm | None
+    finish_reason: FinishReason | None
+    reasoning: str | None
+    messages: list[dict[str, Any]]
+
+
+F = TypeVar("F", bound=_Form)
+
+
+def _read(form: type[F], data: Mapping[str, object], what: str) -> F:
+    try:
+        return form.model_validate_json(to_json(data))
+    except ValidationError as error:
+        raise InputError(f"this is no {what}: {reasons(error)}", code="invalid-input") from None
+    except ValueError as error:  # what cannot even be written
+        raise InputError(f"this is no {what}: {reason_of(error)}", code="invalid-input") from None
+
+
+def _usage(read: _UsageForm | None) -> Usage | None:
+    return None if read is None else Usage(**read.model_dump())
+
+
+def _json(value: object, path: str) -> object:
+    """Return what an executor answered as frozen JSON: models as their fields, texts as any provider takes them."""
+    if isinstance(value, str):
+        return _clean(value)
+    try:
+        written = to_jsonable_python(value, inf_nan_mode="constants")
+    except Exception as error:  # whatever an executor hands over may write itself
+        raise NotJsonError(reason_of(error), path=path) from error
+    frozen: object = freeze(written, path)
+    return frozen
+
+
+def _clean(text: str | None) -> str | None:
+    # JSON carries no half of a surrogate pair; what is kept of an answer has it replaced as well.
+    return text.encode(errors="replace").decode() if isinstance(text, str) else text

@@ -15,7 +15,7 @@ from interlock.agent.wording import Place, Wording, check_wording, worded
 from interlock.errors import DefinitionError
 from interlock.statechart import Snapshot
 
-__all__ = ["DECIDE", "Allowed", "DecideSpec", "DecisionWording", "Entry"]
+__all__ = ["DECIDE", "Allowed", "DecideSpec", "DecisionWording", "Entry", "entries"]
 
 DECIDE = "agent.decide"
 """The source of every decision."""
@@ -46,15 +46,29 @@ class DecideSpec:
 
     def __post_init__(self) -> None:
         try:
-            check_wording(DecisionWording, self.wording)
+            check_wording(self.wordings, self.wording)
             _refuse_nothing(self.declared)
+            self.check()
         except (TypeError, ValueError) as error:
-            raise DefinitionError(f"decide(...): {_reason(error)}", code="invalid-decision") from None
+            raise DefinitionError(f"{self.word}(...): {_reason(error)}", code="invalid-decision") from None
+
+    @property
+    def word(self) -> str:
+        """The word that its author used."""
+        return "decide"
+
+    @property
+    def wordings(self) -> type[DecisionWording]:
+        """What may be said."""
+        return DecisionWording
+
+    def check(self) -> None:
+        """Refuse what means nothing; raises TypeError or ValueError."""
 
     @property
     def declared(self) -> tuple[Entry, ...] | None:
         """The allowed events as far as they are known before anything runs; None where they are not."""
-        return None if _is_function(self.allowed_events) else _entries(self.allowed_events)
+        return None if _is_function(self.allowed_events) else entries(self.allowed_events)
 
     def allowed(self, snapshot: Snapshot[object], state: str) -> tuple[Entry, ...] | None:
         """Return the allowed events for the context of now; None stands for all.
@@ -63,17 +77,17 @@ class DecideSpec:
         """
         given = self.allowed_events
         if not _is_function(given):
-            return _entries(given)
+            return entries(given)
         place = _place(snapshot, state)
         found = place.ask(given, "allowed_events", snapshot.context)
         try:
-            return _entries(found)
+            return entries(found)
         except TypeError as error:
             raise place.refused("allowed_events", given, f"{short(found)}: {error}") from None
 
     def words(self, snapshot: Snapshot[object], state: str) -> DecisionWording:
         """Return what is said to the model for the context of now. Raises as :meth:`allowed`."""
-        return worded(DecisionWording, self.wording, snapshot.context, _place(snapshot, state))
+        return worded(self.wordings, self.wording, snapshot.context, _place(snapshot, state))
 
 
 def _place(snapshot: Snapshot[object], state: str) -> Place:
@@ -90,15 +104,14 @@ def _refuse_nothing(declared: tuple[Entry, ...] | None) -> None:
         raise ValueError("allowed_events is empty; leave it out to allow everything that the machine accepts")
 
 
-def _entries(allowed: object) -> tuple[Entry, ...] | None:
+def entries(allowed: object, name: str = "allowed_events") -> tuple[Entry, ...] | None:
+    """Return events, as an author names them, as a tuple; None for none at all. Raises TypeError for anything else."""
     if allowed is None:
         return None
     found: list[Entry] = []
     for item in _several(allowed):
         if not _is_entry(item):
-            raise TypeError(
-                f"allowed_events holds {short(item)}; give event classes, event types or patterns such as 'todo.*'"
-            )
+            raise TypeError(f"{name} holds {short(item)}; give event classes, event types or patterns such as 'todo.*'")
         found.append(item)
     return tuple(found)
 

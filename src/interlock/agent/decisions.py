@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from interlock.agent.contract import Choice
-from interlock.agent.decide import DecideSpec
+from interlock.agent.decide import DecideSpec, DecisionWording
 from interlock.agent.descriptors import describe
 from interlock.agent.events import Event, EventClass
 from interlock.agent.legality import Offer, candidates, offer, refusal
@@ -33,6 +34,7 @@ __all__ = [
     "judge_choice",
     "moved_on",
     "renewed_request",
+    "said",
 ]
 
 
@@ -46,8 +48,7 @@ def decision_request(machine: AnyMachine, owed: OwedInvocation) -> DecisionReque
     Raises :class:`NoLegalEventsError` where nothing can be picked, so that no model is asked for nothing.
     """
     spec = _spec(owed)
-    state = owed.state or "(root)"
-    words = spec.words(owed.snapshot, state)
+    words = spec.words(owed.snapshot, owed.state or "(root)")
     found = _offered(machine, owed, spec)
     return DecisionRequest(
         id=owed.identity,
@@ -56,19 +57,29 @@ def decision_request(machine: AnyMachine, owed: OwedInvocation) -> DecisionReque
         events=describe(found.events, among=classes_of(machine).values()),
         withheld=tuple(event.type for event in found.withheld),
         attempts=tuple(DecisionAttempt.from_json(record) for record in owed.records),
-        model=words.model,
-        system=words.system,
-        prompt=words.prompt,
-        messages=words.messages,
-        max_retries=words.max_retries,
-        temperature=words.temperature,
-        max_output_tokens=words.max_output_tokens,
-        top_p=words.top_p,
-        top_k=words.top_k,
-        seed=words.seed,
-        stop_sequences=words.stop_sequences,
-        metadata=words.metadata,
+        **said(words),
     )
+
+
+def said(words: DecisionWording) -> dict[str, Any]:
+    """Return what is said to the model, as fields of a request."""
+    return {name: getattr(words, name) for name in _SAID}
+
+
+_SAID = (
+    "model",
+    "system",
+    "prompt",
+    "messages",
+    "max_retries",
+    "temperature",
+    "max_output_tokens",
+    "top_p",
+    "top_k",
+    "seed",
+    "stop_sequences",
+    "metadata",
+)
 
 
 def renewed_request(machine: AnyMachine, owed: OwedInvocation, request: DecisionRequest) -> DecisionRequest:

@@ -7,11 +7,13 @@ from typing import Any, cast
 
 from interlock.agent.calls import CallSpec
 from interlock.agent.children import ChildSpec
-from interlock.agent.decide import DECIDE, DecideSpec, Entry
+from interlock.agent.decide import DecideSpec, Entry
 from interlock.agent.events import Event, EventClass, check_event_class
 from interlock.agent.legality import matching
+from interlock.agent.plan import PlanSpec
 from interlock.agent.reasons import short
 from interlock.agent.text import TextSpec
+from interlock.agent.user_input import UserInputSpec
 from interlock.agent.walking import places
 from interlock.errors import DefinitionError, did_you_mean
 from interlock.statechart import Invoke, Machine, State
@@ -70,9 +72,11 @@ def collect_sources(machine_id: str, root: State, given: Mapping[str, object]) -
             if not isinstance(cast("object", invoke), Invoke):
                 continue  # the engine will say so
             if isinstance(invoke.logic, DecideSpec):
-                sources[DECIDE] = DecideSpec
+                sources[invoke.src] = type(invoke.logic)
             elif isinstance(invoke.logic, TextSpec):
                 sources[invoke.src] = TextSpec
+            elif isinstance(invoke.logic, UserInputSpec):
+                sources[invoke.src] = UserInputSpec
             elif isinstance(invoke.logic, CallSpec):
                 spec, place = invoke.logic, {"code": "invalid-call", "machine": machine_id, "state": path}
                 _bring(sources, spec.name, spec.function, f"call({spec.name})", place)
@@ -121,6 +125,10 @@ def _check_decision(
     spec = invoke.logic
     if not isinstance(spec, DecideSpec):
         return
+    if isinstance(spec, PlanSpec):
+        for entry in spec.stops:
+            if not matching(entry, classes):
+                raise _unknown(machine, path, f"stop_on holds {_named(entry)}", entry, classes)
     for entry in spec.declared or ():
         found = matching(entry, classes)
         if not found:

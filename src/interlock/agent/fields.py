@@ -19,6 +19,7 @@ __all__ = [
     "EventlessFields",
     "FinalFields",
     "InvokeFields",
+    "PlanFields",
     "Slot",
     "StateFields",
     "Targets",
@@ -124,3 +125,14 @@ class DecideFields(InvokeFields[C], total=False):
     seed: int | Callable[[C], int | None]
     stop_sequences: Sequence[str] | Callable[[C], Sequence[str]]
     metadata: JsonObject | Callable[[C], JsonObject]
+
+
+class PlanFields(DecideFields[C], total=False):
+    """What may be said about a plan: as about a decision, and where it ends."""
+
+    stop_on: Allowed
+    """Events that end the plan once they are sent."""
+    max_steps: int | Callable[[C], int]
+    """How many events it may pick at most; 8, if not given."""
+    atomic: bool
+    """Whether the events are tried out first, and then sent all together or not at all."""

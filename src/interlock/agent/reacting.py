@@ -10,10 +10,12 @@ from interlock.agent.binding import Bound, known_keywords, refuse_positional
 from interlock.agent.events import AnyEvent, Event, EventClass
 from interlock.agent.fields import Delay, EventlessFields, Slot, Targets, TransitionFields
 from interlock.agent.outputs import DeclaredOutput
+from interlock.agent.usage import CallUsage, usage_of
 from interlock.statechart import After, At, Move, Transition
 from interlock.statechart import after as engine_after
 from interlock.statechart import goto as engine_goto
 from interlock.statechart import stay as engine_stay
+from interlock.statechart.events import USAGE
 
 __all__ = ["Reactions"]
 
@@ -106,6 +108,20 @@ class Reactions(Bound[P, C, I, O]):
         """
         known_keywords("on_at", fields, TransitionFields)
         return self._transition(then, fields, f"on_at {_named(event)}", ("context", "event"), event=event, wide=True)
+
+    def on_usage(
+        self,
+        then: Targets | Move | Callable[[C, CallUsage], Move | None],
+        /,
+        **fields: Unpack[TransitionFields[C, CallUsage]],
+    ) -> Transition:
+        """Say what happens when a model call has ended, to a handler that gets its :class:`CallUsage`.
+
+        The machine is told of each call, retries and those of child machines included, before it is told what has come
+        of it: so a guard can stop what has become too expensive. Of a machine tree, the root is told.
+        """
+        known_keywords("on_usage", fields, TransitionFields)
+        return self._transition(then, fields, "on_usage", ("context", "usage"), usage_of, event=USAGE)
 
     def done(
         self,

@@ -16,6 +16,7 @@ from interlock.errors import InputError, did_you_mean
 from interlock.statechart import FrozenDict, Machine
 from interlock.statechart.events import event_to_json
 from interlock.statechart.frozen import freeze
+from interlock.statechart.unsaved import unwritable
 
 __all__ = ["AnyMachine", "Unreadable", "classes_of", "parse_event", "read_event"]
 
@@ -44,7 +45,8 @@ def read_event(classes: Mapping[str, EventClass], given: object) -> Event | Unre
         fields = _fields(given)
     except Exception as error:  # noqa: BLE001  # serializers and mappings are other people's code
         known = isinstance(given, Event) and given.type in classes
-        return Unreadable(known_type=known, reason=f"it cannot be written as JSON: {reason_of(error)}", event=None)
+        reason = f"{_place(given)} cannot be written as JSON: {reason_of(error)}"
+        return Unreadable(known_type=known, reason=reason, event=None)
     if fields is None:
         return Unreadable(known_type=False, reason=_no_event(given), event=None)
     kind = fields.get("type")
@@ -89,6 +91,12 @@ def _no_event(given: object) -> str:
     return f"{shown} is no event: an object with 'type' is needed"
 
 
+def _place(given: object) -> str:
+    if not isinstance(given, Event):
+        return "it"
+    return unwritable(given, lambda parts: given.model_dump(mode="json", include=parts, warnings="none"), "event")
+
+
 def parse_event(machine: AnyMachine, given: object) -> Event:
     """Return untrusted data as an event that ``machine`` declares; whether it is legal now is another question.
 
@@ -114,7 +122,7 @@ def classes_of(machine: AnyMachine) -> dict[str, EventClass]:
 def _written(fields: Mapping[str, object]) -> tuple[JsonObject | None, str]:
     """Return data as strict JSON, or None and the reason why it cannot be written so."""
     try:
-        frozen: FrozenDict[str, object] = freeze(dict(fields))
+        frozen: FrozenDict[str, object] = freeze(dict(fields), "event")
     except Exception as error:  # noqa: BLE001  # mappings are other people's code
         return None, reason_of(error)
     if not within(frozen, DEEPEST):

@@ -17,7 +17,7 @@ from interlock.agent.reasons import reasons
 from interlock.errors import InputError, NotJsonError
 from interlock.statechart.frozen import freeze
 
-__all__ = ["DecisionAttempt", "DecisionRequest", "Failure", "JsonObject"]
+__all__ = ["DecisionAttempt", "DecisionRequest", "Failure", "JsonObject", "PlanRequest"]
 
 JsonObject: TypeAlias = Mapping[str, object]
 """A JSON object; what is inside is nobody's business here."""
@@ -79,7 +79,7 @@ class DecisionRequest:
     """Names this decision and no other, before and after a restart."""
     events: tuple[EventDescriptor, ...]
     """What may be picked now; never empty, in an order that stays."""
-    kind: Literal["decision"] = "decision"
+    kind: Literal["decision", "plan"] = "decision"
     src: str = "agent.decide"
     name: str | None = None
     model: str | None = None
@@ -133,13 +133,13 @@ class DecisionRequest:
 
     @classmethod
     def from_json(cls, data: JsonObject) -> DecisionRequest:
-        """Return what :meth:`to_json` wrote; its events know their names and schemas, not their classes.
+        """Return what :meth:`to_json` wrote, a decision or a plan; its events know names and schemas, not classes.
 
         Raises :class:`InvalidMessagesError` for messages that are none, :class:`InputError` for what is no decision.
         """
         messages_schema.validate(data.get("messages", ()))
         try:
-            return _reader().validate_python(freeze(dict(data)))
+            return _reader(plan=data.get("kind") == "plan").validate_python(freeze(dict(data)))
         except ValidationError as error:
             raise InputError(f"this is no decision request: {reasons(error)}", code="invalid-input") from None
         except NotJsonError as error:
@@ -150,6 +150,27 @@ class DecisionRequest:
         return {event.type: event.event_class for event in self.events if event.event_class is not None}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRequest(DecisionRequest):
+    """The question what shall happen next, in a plan of several events.
+
+    Whoever answers picks one of ``events``, or the move ``agent.plan.done`` among them, which ends the plan.
+    ``attempts`` are the refused choices for this step.
+    """
+
+    kind: Literal["decision", "plan"] = "plan"
+    src: str = "agent.plan"
+    applied: tuple[JsonObject, ...] = ()
+    """The events that the plan has picked so far, oldest first."""
+    steps_remaining: int = 8
+    """How many more it may pick, this one included."""
+
+    def to_json(self) -> dict[str, object]:
+        """Return this as JSON data."""
+        applied = [dict(event) for event in self.applied]
+        return {**DecisionRequest.to_json(self), "applied": applied, "steps_remaining": self.steps_remaining}
+
+
 @cache
-def _reader() -> TypeAdapter[DecisionRequest]:
-    return TypeAdapter(DecisionRequest)
+def _reader(*, plan: bool) -> TypeAdapter[DecisionRequest]:
+    return TypeAdapter(PlanRequest if plan else DecisionRequest)

@@ -45,7 +45,8 @@ class TextRequest:
 
     id: str
     """Names this request and no other, before and after a restart."""
-    kind: Literal["text"] = "text"
+    kind: Literal["text", "act"] = "text"
+    """``act``: some of its tools are events of the machine, and running them is the machine's business."""
     src: str = "agent.generate_text"
     name: str | None = None
     mode: TextMode = "generate"

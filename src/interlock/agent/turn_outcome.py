@@ -38,10 +38,12 @@ def turn_outcome(task: TextTask, result: TextResult) -> TurnOutcome:
     except Exception as error:  # noqa: BLE001  # whatever else it is, it goes to the invocation
         return TurnOutcome(error=error)
     if record.calls:
-        if request.steps_remaining > 1:
+        if task.acts or request.steps_remaining > 1:
             return TurnOutcome(record=record)
         return TurnOutcome(record=record, error=step_limit(request, record.calls))
     try:
+        if task.acts and result.output is None:
+            return TurnOutcome(record=record, output="", shown="")
         output = final_output(task.definition, request, result)
         return TurnOutcome(record=record, output=output, shown=task.definition.decode(output))
     except Exception as error:  # noqa: BLE001  # validators and serializers are other people's code

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
 
 from interlock.agent.contract import FinishReason, TextResult, ToolCall, Usage
+from interlock.agent.message_helpers import get_message_text
 from interlock.agent.messages import (
     AgentMessage,
     AssistantMessage,
@@ -102,6 +103,12 @@ class Ledger:
         answered = {answer.call.id for answer in self.answers}
         return tuple(call for call in (self.turns[-1].calls if self.turns else ()) if call.id not in answered)
 
+    @property
+    def last_text(self) -> str:
+        """What the model has said in its last turn."""
+        said = self.turns[-1].messages if self.turns else ()
+        return "".join(get_message_text(message) for message in said if isinstance(message, AssistantMessage))
+
     def messages(self) -> tuple[AgentMessage, ...]:
         """Return the transcript. A call that was never answered is answered by saying so."""
         answers = {answer.call.id: answer.output for answer in self.answers}
@@ -121,6 +128,8 @@ class TextTask:
     request: TextRequest
     tools: Mapping[str, Tool]
     ledger: Ledger
+    acts: bool = False
+    """Whether it is an act loop: it is over when its turns are, with whatever the model has said last."""
 
     def after(self, records: Iterable[object]) -> TextTask:
         """Return this task as it stands after these records (all of them): the same words, the turns of now."""

@@ -1,4 +1,4 @@
-"""What a model's choice comes to where the machine stands now: an event that is sent, or an attempt that is kept.
+"""What is asked of a model that picks events, and what its choice comes to where the machine stands now.
 
 Pure, so that the driver and hosts that take the steps themselves judge alike. What was legal when it was asked for and
 is not any more is no fault of the model: it does not use up a retry.
@@ -6,18 +6,21 @@ is not any more is no fault of the model: it does not use up a retry.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from interlock.agent.contract import Choice
-from interlock.agent.decisions import delivery, judge, moved_on
+from interlock.agent.decisions import decision_request, delivery, judge, moved_on, renewed_request
 from interlock.agent.events import Event
+from interlock.agent.plan import PlanSpec
+from interlock.agent.plans import Planned, plan_request, planned, renewed_plan
 from interlock.agent.reading import AnyMachine
-from interlock.agent.requests import DecisionAttempt, DecisionRequest
+from interlock.agent.requests import DecisionAttempt, DecisionRequest, PlanRequest
 from interlock.errors import DecisionExhaustedError, ErrorInfo
-from interlock.statechart import Input, OwedInvocation, Snapshot
+from interlock.statechart import UNSET, Input, OwedInvocation, Snapshot, transition
+from interlock.statechart import owed as owed_by
 
-__all__ = ["Weighed", "weigh"]
+__all__ = ["Weighed", "asked", "weigh"]
 
 _MOST_MOVED_ON = 3
 """How often in a row a machine may move on under a decision before that fails: each time is a model call."""
@@ -25,31 +28,60 @@ _MOST_MOVED_ON = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weighed:
-    """A choice, judged: the ``event`` that is sent, or the ``attempt`` that is kept, the last one if ``exhausted``."""
+    """A choice, judged: what is ``sent``, or the ``attempt`` that is kept, the last one if ``exhausted``."""
 
     event: Event | None = None
+    """What was picked; None for the end of a plan."""
+    sent: tuple[Input, ...] = ()
+    result: object = UNSET
+    """What the request has come to; UNSET where it goes on."""
     attempt: DecisionAttempt | None = None
     attempts: tuple[DecisionAttempt, ...] = ()
-    """All attempts so far, this one included."""
+    """All attempts at this pick so far, this one included."""
+    record: object = None
+    """The attempt as it is kept."""
     exhausted: DecisionExhaustedError | None = None
+    usage: object = None
+    """What the call has consumed, as JSON; the machine hears of it before anything else."""
 
-    def input(self, owed: OwedInvocation, error: ErrorInfo | None = None) -> Input:
-        """Return the one input that this is: no crash can fall between an attempt and the end of its decision.
+    def inputs(self, owed: OwedInvocation, error: ErrorInfo | None = None) -> tuple[Input, ...]:
+        """Return the inputs that this is, to be committed together: nothing can fall between them.
 
         Arguments:
-            owed: the decision, as it is owed now.
+            owed: the work, as it is owed now.
             error: ``exhausted`` as data, if that is how it has ended.
         """
-        if self.event is not None:
-            return delivery(owed, self.event)
-        record = None if self.attempt is None else self.attempt.to_json()
-        if error is None:
-            return Input(address=owed.address, invocation=owed.key, record=record)
-        return Input(address=owed.address, invocation=owed.key, record=record, error=error)
+        given = self.sent
+        if self.attempt is not None:
+            failed = UNSET if error is None else error
+            given = (Input(address=owed.address, invocation=owed.key, record=self.record, error=failed),)
+        if self.usage is None:
+            return given
+        if len(given) == 1:
+            return (given[0].costing(self.usage),)
+        return (Input(address=owed.address, invocation=owed.key, usage=self.usage), *given)
 
     def exhausted_data(self) -> list[object]:
         """Return what an error that says so holds: all attempts."""
         return [item.to_json() for item in self.attempts]
+
+
+def asked(machine: AnyMachine, owed: OwedInvocation, before: DecisionRequest | None) -> DecisionRequest | Weighed:
+    """Return what a decision or a plan asks now, or how a plan ends where there is nothing to ask.
+
+    Arguments:
+        machine: the machine that it belongs to.
+        owed: the work, as it is owed now.
+        before: what it asked last; its words are kept.
+
+    Raises :class:`NoLegalEventsError` for a decision that nothing can be picked for, :class:`StepError` where one of
+    the author's functions raises.
+    """
+    if isinstance(owed.logic, PlanSpec):
+        known = before if isinstance(before, PlanRequest) else None
+        found = plan_request(machine, owed) if known is None else renewed_plan(machine, owed, known)
+        return _of_plan(owed, found, (), 0, None) if isinstance(found, Planned) else found
+    return decision_request(machine, owed) if before is None else renewed_request(machine, owed, before)
 
 
 def weigh(
@@ -58,28 +90,101 @@ def weigh(
     request: DecisionRequest,
     choice: Choice,
     *,
+    usage: object = None,
     asked_at: Snapshot[object] | None = None,
 ) -> Weighed:
-    """Judge a choice where the machine stands now.
+    """Judge a choice where the machine stands now, once it has been told what the choice has cost.
 
     Arguments:
         machine: the machine that the decision belongs to.
         owed: the decision, as it is owed now.
         request: what was asked.
         choice: what was answered; it is not trusted.
+        usage: what that has consumed, as JSON.
         asked_at: where that machine stood when it was asked; None where it has not moved since.
     """
+    told = owed if usage is None else _told(machine, owed, usage)
+    if told is None:  # it was too expensive, and nobody waits for it any more
+        return Weighed(sent=(Input(address=owed.address, invocation=owed.key),), usage=usage)
+    if told is not owed and asked_at is None:
+        asked_at = owed.snapshot
+    return replace(_weighed(machine, told, request, choice, asked_at), usage=usage)
+
+
+def _told(machine: AnyMachine, owed: OwedInvocation, usage: object) -> OwedInvocation | None:
+    """Return the work as it stands once the machine has been told of a usage; None where that ends it."""
+    if owed.address:
+        return owed  # the root is told, and not the machine whose choice it is
+    snapshot, _ = transition(machine, owed.snapshot, Input(invocation=owed.key, usage=usage), at=0.0)
+    if snapshot is owed.snapshot:
+        return owed
+    return next((item for item in owed_by(snapshot).invocations if item.identity == owed.identity), None)
+
+
+def _weighed(
+    machine: AnyMachine,
+    owed: OwedInvocation,
+    request: DecisionRequest,
+    choice: Choice,
+    asked_at: Snapshot[object] | None,
+) -> Weighed:
+    if isinstance(owed.logic, PlanSpec):
+        found = planned(machine, owed, request, choice)
+        attempt = found.attempt
+        if attempt is not None and found.kept is None:
+            attempt = _blamed(machine, owed, request, choice, attempt, asked_at=None if owed.logic.atomic else asked_at)
+        return _of_plan(owed, found, request.attempts, request.max_retries, attempt)
     judged = judge(machine, owed.snapshot, request, choice)
     if isinstance(judged, Event):
-        return Weighed(event=judged)
-    attempt = judged
-    if asked_at is not None and owed.snapshot is not asked_at and attempt.failure == "rejected-by-guard":
-        legal_then = judge(machine, asked_at, request, choice)
-        if isinstance(legal_then, Event):
-            attempt = moved_on(owed.snapshot, legal_then) or attempt
-    attempts = (*request.attempts, attempt)
+        return Weighed(event=judged, sent=(delivery(owed, judged),), result=judged)
+    attempt = _blamed(machine, owed, request, choice, judged, asked_at=asked_at)
+    return _refused(owed, request.attempts, request.max_retries, attempt, attempt.to_json())
+
+
+def _of_plan(
+    owed: OwedInvocation,
+    found: Planned,
+    attempts: tuple[DecisionAttempt, ...],
+    max_retries: int,
+    attempt: DecisionAttempt | None,
+) -> Weighed:
+    attempt = attempt or found.attempt
+    if attempt is None:
+        result: object = UNSET
+        if found.stopped is not None:
+            result = {"steps": found.steps, "stopped": found.stopped}
+        return Weighed(event=found.event, sent=found.inputs, result=result)
+    record = {"kind": "attempt", **attempt.to_json()} | ({} if found.kept is None else {"kept": found.kept})
+    return _refused(owed, attempts, max_retries, attempt, record)
+
+
+def _blamed(
+    machine: AnyMachine,
+    owed: OwedInvocation,
+    request: DecisionRequest,
+    choice: Choice,
+    attempt: DecisionAttempt,
+    *,
+    asked_at: Snapshot[object] | None,
+) -> DecisionAttempt:
+    """Return the attempt, as one that the machine has moved on from where the model could not have known better."""
+    if asked_at is None or owed.snapshot is asked_at or attempt.failure != "rejected-by-guard":
+        return attempt
+    legal_then = judge(machine, asked_at, request, choice)
+    return (moved_on(owed.snapshot, legal_then) or attempt) if isinstance(legal_then, Event) else attempt
+
+
+def _refused(
+    owed: OwedInvocation,
+    before: tuple[DecisionAttempt, ...],
+    max_retries: int,
+    attempt: DecisionAttempt,
+    record: object,
+) -> Weighed:
+    attempts = (*before, attempt)
     counted = sum(item.counts for item in attempts)
     moves = sum(1 for _ in takewhile(lambda item: not item.counts, reversed(attempts)))
-    if counted <= request.max_retries and moves <= _MOST_MOVED_ON:
-        return Weighed(attempt=attempt, attempts=attempts)
-    return Weighed(attempt=attempt, attempts=attempts, exhausted=DecisionExhaustedError(request.id, attempts))
+    exhausted = None
+    if counted > max_retries or moves > _MOST_MOVED_ON:
+        exhausted = DecisionExhaustedError(owed.identity, attempts)
+    return Weighed(attempt=attempt, attempts=attempts, record=record, exhausted=exhausted)

@@ -33,6 +33,8 @@ The tree, and who should catch what::
     |  |- ReplayDivergedError          replaying leads to another state than the log says
     |  |- ReplayFailedError            one of the machine's functions raised in the middle of a replay
     |  `- SnapshotDivergedError        a snapshot that is not where the thread's log leads to
+    |- MachineFailedError              a machine that a durable host ran, and that has failed
+    |- HostError                       a durable host that was asked about what is not there, or not so
     |- MissingExtraError               an optional package that is not there: install the extra
     |- ProviderError                   a model's provider that refused, failed or broke off: try again, or elsewhere
     |- UnsupportedRequestError         a request that the model's provider has no form for; it was not sent
@@ -69,6 +71,7 @@ from interlock.errors.engine import (
     SnapshotError,
     StepError,
 )
+from interlock.errors.hosts import HostError, MachineFailedError
 from interlock.errors.journal import (
     InvalidLogError,
     JournalError,
@@ -100,6 +103,7 @@ __all__ = [
     "ErrorInfo",
     "ExecutorError",
     "HandlerError",
+    "HostError",
     "InputError",
     "InterlockError",
     "InvalidLogError",
@@ -109,6 +113,7 @@ __all__ = [
     "JournalError",
     "LogConflictError",
     "LogVersionError",
+    "MachineFailedError",
     "MissingExtraError",
     "MissingTimeError",
     "ModelCallLimitError",

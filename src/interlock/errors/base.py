@@ -33,6 +33,14 @@ class InterlockError(Exception):
         if code is not None:
             self.code = code
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # Engines and pools carry exceptions between processes, and a class's own arguments are not those of its base.
+        return _restored, (type(self), self.args), dict(vars(self))
+
+
+def _restored(kind: type[InterlockError], arguments: tuple[object, ...]) -> InterlockError:
+    return kind.__new__(kind, *arguments)
+
 
 def _said(error: BaseException) -> str:
     try:

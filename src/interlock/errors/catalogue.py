@@ -268,9 +268,28 @@ CATALOGUE: dict[str, Entry] = {
         "The message says how to bring them by hand.",
     ),
     "weights-damaged": Entry("What was fetched as weights is something else.", "Fetch again; nothing damaged is kept."),
+    "unknown-request": Entry(
+        "A reply is given to a question that nobody is asked now.", "See `pending_inputs` for the ids."
+    ),
+    "invalid-reply": Entry("A reply does not fit the type that its question declares.", "The message says why."),
     "nothing-to-resolve": Entry(
         "A step asks nothing of a model: it waits for an event, a function or a timer.",
         "See `step.owed`; send the event, run the function, or let the time pass.",
+    ),
+    # -- durable hosts
+    "machine-failed": Entry(
+        "A machine that a durable host ran has failed.", "`info` says why; `standing()` shows the log that led there."
+    ),
+    "unknown-workflow": Entry(
+        "The engine knows no workflow of this id, or it is another machine's.",
+        "Mend the id, or ask the host of the machine that the message names.",
+    ),
+    "workflow-exists": Entry(
+        "A workflow of this id was started with another input.", "Choose another id, or give the same input."
+    ),
+    "workflow-lost": Entry(
+        "The engine has given a workflow up: it was cancelled, or was recovered too often.",
+        "See the engine's own tools for resuming it; what was recorded is kept.",
     ),
     # -- logs and stores
     "journal-error": Entry("Something is wrong with a log or a store.", "The message says what."),

@@ -108,7 +108,7 @@ class InputError(InterlockError):
     """What was sent is no event, or is addressed to nobody.
 
     ``code`` is one of: ``invalid-event``, ``reserved-event``, ``invalid-input``,
-    ``invalid-output`` (of a state, for its ``on_done``).
+    ``invalid-output`` (of a state, for its ``on_done``), ``unknown-request``, ``invalid-reply``.
     """
 
     code = "invalid-input"

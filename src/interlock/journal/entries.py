@@ -7,6 +7,7 @@ In JSON an entry looks like this, and what is not there is left out::
      "event": {"type": "Ask", "question": "…"}, "by": "decision",         # an event that was delivered
      "to": ["worker#2"],                                                  # to which child machine; left out: root
      "invocation": "agent.decide:deciding#1",                             # a piece of work that reports
+    "usage": {"model_calls": 1, "total_tokens": 200, …},                 # what the call behind it has consumed
      "record": {…}, "output": … | "error": {"info": {…}} | {"value": …},   # what it reports
      "timer": "@after:0#4",                                               # a timer that has fired
      "causation_id": "evt_00000000", "metadata": {…}, "verification": {"state_hash": "…"}}
@@ -24,8 +25,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from interlock.errors import ErrorInfo, InvalidLogError, NotJsonError
-from interlock.statechart import UNSET, FrozenDict, Input
+from interlock.errors import ErrorInfo, InputError, InvalidLogError, NotJsonError
+from interlock.statechart import UNSET, FrozenDict, Input, InternalEvent
 from interlock.statechart.events import event_to_json
 from interlock.statechart.frozen import EMPTY, freeze
 
@@ -69,6 +70,7 @@ class LogEntry:
     output: Any = UNSET
     error: Any = UNSET
     timer: str | None = None
+    usage: JsonObject | None = None
     causation_id: str | None = None
     metadata: JsonObject = field(default_factory=lambda: EMPTY)
     state_hash: str | None = None
@@ -115,6 +117,7 @@ class LogEntry:
             output=self.output,
             error=error,
             timer=self.timer,
+            usage=self.usage,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -128,7 +131,7 @@ class LogEntry:
             "machine_version": self.machine_version,
             "status": self.status,
         }
-        for name in ("event", "by", "invocation", "timer", "causation_id"):
+        for name in ("event", "by", "invocation", "usage", "timer", "causation_id"):
             if (value := getattr(self, name)) is not None:
                 found[name] = value
         if self.to:
@@ -179,7 +182,7 @@ class LogEntry:
         given["to"] = tuple(given.get("to", ()))
         given["state_hash"] = given.pop("verification", {}).get("state_hash")
         try:
-            for name in ("event", "record", "output", "error", "metadata"):
+            for name in ("event", "record", "output", "error", "usage", "metadata"):
                 if name in given:
                     given[name] = freeze(given[name], name)
             entry = cls(**given)
@@ -193,13 +196,23 @@ class LogEntry:
 
 
 def input_fields(given: Input) -> dict[str, Any]:
-    """Return what an input says, as fields of an entry. Raises :class:`NotJsonError` with the path of what is none."""
+    """Return what an input says, as fields of an entry.
+
+    Raises :class:`NotJsonError` with the path of what is none, :class:`InputError` for an input that names nothing,
+    and for an event that only the engine makes.
+    """
+    if "" in (given.by, given.invocation, given.timer, *given.address):
+        raise InputError(f"{given!r} has an empty name in it", code="invalid-input")
     found: dict[str, Any] = {"to": given.address, "by": given.by, "invocation": given.invocation, "timer": given.timer}
     if given.event is not None:
+        if isinstance(given.event, InternalEvent):
+            raise InputError(f"event type {given.event.type!r} is the engine's own", code="reserved-event")
         found["event"] = freeze(dict(event_to_json(given.event)), "event")
     for name in ("record", "output"):
         if (value := getattr(given, name)) is not UNSET:
             found[name] = freeze(value, name, models=True)
+    if given.usage is not None:
+        found["usage"] = freeze(given.usage, "usage", models=True)
     if given.error is not UNSET:
         found["error"] = freeze(error_json(given.error), "error")
     return found
@@ -275,6 +288,7 @@ _CHECKS: dict[str, _Check] = {
     "output": (_anything, ""),
     "error": (_is_failure, "an object with info or value"),
     "timer": (_is_text, "a text"),
+    "usage": (_is_object, "an object"),
     "causation_id": (_is_text, "a text"),
     "metadata": (_is_object, "an object"),
     "verification": (_is_verification, "an object with a state_hash"),

@@ -24,6 +24,7 @@ from interlock.statechart import Child, Snapshot
 from interlock.statechart.events import event_to_json
 from interlock.statechart.frozen import freeze
 from interlock.statechart.owing import NO_RECORDS, Records
+from interlock.statechart.saving import saved_context
 from interlock.statechart.snapshot import Rest
 
 __all__ = ["StateHasher", "state_hash"]
@@ -63,7 +64,11 @@ class StateHasher:
             self._rest_digest = self._of_rest(snapshot)
             self._rest = rest
         states = "\0".join([leaf.id for leaf in snapshot.configuration.leaves])
-        return _hash(self._rest_digest + self._context.digest(snapshot.context, "context") + states.encode())
+        try:
+            context = self._context.digest(snapshot.context, "context")
+        except NotJsonError:  # only its type knows how to save it, or that it cannot be
+            context = _digest(saved_context(snapshot.table.context, snapshot.context), "context")
+        return _hash(self._rest_digest + context + states.encode())
 
     def _of_rest(self, snapshot: Snapshot[Any]) -> bytes:
         rest = snapshot.rest
@@ -214,6 +219,11 @@ def _digest(value: Any, path: str) -> bytes:
     if fields is not None:
         parts = [piece for name in sorted(fields) for piece in (_name(name), _digest(fields[name], f"{path}.{name}"))]
         return _hash(b"{" + b"".join(parts))
+    if isinstance(value, bytes):
+        try:
+            value.decode()
+        except UnicodeDecodeError:
+            raise NotJsonError("bytes that are no UTF-8", path=path) from None
     if isinstance(value, set | frozenset):
         return _hash(b"<" + b"".join(sorted(_digest(item, path) for item in cast("Iterable[Any]", value))))
     try:

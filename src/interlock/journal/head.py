@@ -13,6 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from interlock.errors import ErrorInfo, InputError, InvalidLogError, NotJsonError, StepError
 from interlock.journal.entries import INIT, RESUME, EntryStatus, JsonObject, LogEntry, entry_id, input_fields
 from interlock.journal.hashing import StateHasher
+from interlock.journal.returning import check_returns
 from interlock.statechart import (
     UNSET,
     Effect,
@@ -229,6 +230,8 @@ def advance(
     index = head.index + 1
     name = entry_id(index) if id is None else id
     fields = _input_fields(given, head.machine, index)
+    if given.event is not None:
+        check_returns(machine_at(head, given.address), given.event, fields["event"])
     given = _as_kept(given, fields)
     kept = EMPTY if not metadata else freeze(dict(metadata), "metadata")
     failure: StepError | None = None
@@ -329,7 +332,9 @@ def _check(head: Head[Any]) -> None:
 
 def _status(snapshot: Snapshot[Any], found: Owed) -> EntryStatus:
     if snapshot.status == "active":
-        return "working" if found.invocations else "waiting"
+        # What waits for a person is nobody's work.
+        working = any(not getattr(item.logic, "waits", False) for item in found.invocations)
+        return "working" if working else "waiting"
     return "done" if snapshot.status == "done" else "error"
 
 
@@ -385,6 +390,7 @@ def _as_kept(given: Input, fields: Mapping[str, Any]) -> Input:
         record=fields.get("record", UNSET),
         output=fields.get("output", UNSET),
         error=error,
+        usage=fields.get("usage"),
     )
 
 

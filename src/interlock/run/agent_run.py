@@ -28,6 +28,7 @@ from interlock.run.options import (
     OnTransition,
     RunOptions,
     Saved,
+    UserInput,
 )
 from interlock.run.results import Done, Failed, Idle
 from interlock.run.running import alone, open_run
@@ -47,10 +48,12 @@ async def run_agent(
     snapshot: Saved[C] | None = None,
     event: GivenEvent | None = None,
     event_id: str | None = None,
+    replies: Mapping[str, object] | None = None,
     store: Store | None = None,
     thread_id: str | None = None,
     executors: Executors | None = None,
     actors: Mapping[str, object] | None = None,
+    user_input: UserInput | None = None,
     max_model_calls: int = 100,
     abort: Abort | None = None,
     clock: Clock | None = None,
@@ -73,6 +76,7 @@ async def run_agent(
         event: delivered once, as soon as the machine stands; ``result.ignored`` holds it if nothing waited for it.
         event_id: names the event, so that it counts once however often it is sent: if the log holds an entry with this
             id, nothing is applied again, and the result says so (``ignored`` and ``duplicate``).
+        replies: replies to questions that the machine waits for (``pending_inputs`` of :class:`Idle`), by their ids.
         store: where the log is kept while it grows. Nothing is called before the entries that led to it are durable; a
             write that fails ends the run (:class:`Failed`, cause ``journal``), also where another worker has written to
             the thread meanwhile.
@@ -80,6 +84,8 @@ async def run_agent(
             and ``snapshot`` out, or give the same again.
         executors: the model calls that the host can carry out.
         actors: functions or machines for sources that the machine declares.
+        user_input: asks a person what ``agent.user_input`` wants to know: called with a :class:`UserInputRequest`, it
+            returns the reply. Without it such a question does not keep the run going.
         max_model_calls: how many calls this run may make, retries, turns and child machines included. The one over the
             limit is not made; its invocation fails with the code ``max-model-calls``.
         abort: ends the run from outside, in an orderly way: it settles as :class:`Failed` with the cause ``aborted``.
@@ -113,10 +119,12 @@ async def run_agent(
         snapshot=snapshot,
         event=event,
         event_id=event_id,
+        replies=replies,
         store=store,
         thread_id=thread_id,
         executors=executors,
         actors=actors,
+        user_input=user_input,
         max_model_calls=max_model_calls,
         abort=abort,
         clock=clock,

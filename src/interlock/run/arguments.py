@@ -69,6 +69,7 @@ def check_arguments(
     thread_id: object,
     event: object,
     event_id: object,
+    replies: object,
     observers: Mapping[str, object],
 ) -> None:
     """Refuse options that mean nothing; ``observers`` are those that are single functions, by keyword."""
@@ -90,6 +91,8 @@ def check_arguments(
         raise _wrong(f"thread_id={short(thread_id)}; give a text that is not empty")
     if event_id is not None and (not isinstance(event_id, str) or not event_id or event is None):
         raise _wrong(f"event_id={short(event_id)}; give a text that is not empty, together with event=")
+    if replies is not None and not isinstance(replies, Mapping):
+        raise _wrong(f"replies={short(replies)}; give replies by the id of their question")
     for name, given in observers.items():
         if given is not None and not callable(given):
             raise _wrong(f"{name}={short(given)} is no function; give one that takes {_TAKEN[name]}")
@@ -114,6 +117,7 @@ _TAKEN = {
     "on_chunk": "(text, request)",
     "on_result": "(request, output, raw)",
     "on_trace": "the trace event",
+    "user_input": "the request",
 }
 
 

@@ -10,6 +10,7 @@ from interlock.agent.decide import DECIDE, DecideSpec
 from interlock.agent.emitting import declared_emits
 from interlock.agent.events import EventClass
 from interlock.agent.text import TextSpec
+from interlock.agent.user_input import UserInputSpec
 from interlock.errors import BindError, did_you_mean
 from interlock.run.arguments import check_executor
 from interlock.run.border import AnyMachine
@@ -30,6 +31,8 @@ def check(machine: AnyMachine, executors: Executors) -> None:
                     f"run_agent(..., executors=Executors(decide=...))",
                     code="missing-executor",
                 )
+        elif isinstance(invoke.logic, UserInputSpec):
+            continue  # without a function to ask with, it is a wait
         elif is_text(invoke.src, invoke.logic):
             executor = executor_of(invoke.src, invoke.logic, executors)
             if executor is not None:

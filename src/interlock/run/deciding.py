@@ -10,36 +10,36 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from interlock.agent.contract import Choice, DecideExecutor, ExecutorInfo
-from interlock.agent.decisions import checked_choice, decision_request, renewed_request
+from interlock.agent.decisions import checked_choice
 from interlock.agent.requests import DecisionRequest
-from interlock.agent.weighing import weigh
+from interlock.agent.weighing import Weighed, asked, weigh
 from interlock.errors import ModelCallLimitError, StepError
 from interlock.run.exits import HOST_MISTAKES
 from interlock.run.functions import call
 from interlock.run.means import Means, Wanted
-from interlock.run.noted import noted_call, noted_choice
+from interlock.run.noted import noted_choice, spent
 from interlock.run.origin import Origin
 from interlock.run.watching import Watched
 from interlock.run.work import Proposal, Work
-from interlock.statechart import OwedInvocation, Snapshot
+from interlock.statechart import UNSET, Input, OwedInvocation, Snapshot
 
 __all__ = ["Decider"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decider:
-    """Carries out the decisions of one run."""
+    """Carries out the decisions and plans of one run."""
 
     execute: DecideExecutor
     means: Means
 
     async def __call__(self, work: Work) -> None:
-        """Carry out one decision."""
+        """Carry out one decision, or one plan."""
         request = await _ask(work, None)
         if request is None:
             return
-        work.origin = Origin.of(work.owed, name=request.name, attempt=len(request.attempts) + 1)
-        watched = Watched(self.means.observers, work, "decision", request)
+        work.origin = Origin.of(work.owed, name=request.name, attempt=len(work.owed.records) + 1)
+        watched = Watched(self.means.observers, work, request.kind, request)
         with watched.watching():
             while request is not None:
                 await watched.told()
@@ -49,26 +49,22 @@ class Decider:
                 except HOST_MISTAKES:
                     raise
                 except Exception as error:  # noqa: BLE001  # whatever else it is, it goes to the invocation
-                    await work.fail(error, metadata=self._spent_by(error), told=watched.failed)
+                    usage = None if isinstance(error, ModelCallLimitError) else spent(request)
+                    await work.fail(error, usage=usage, told=watched.failed)
                     return
-                judged = _Judged(work, request, choice, asked_at, watched, raw=self.means.record_raw)
-                await work.propose(judged)
+                await work.propose(_Judged(work, request, choice, asked_at, watched, raw=self.means.record_raw))
                 request = await _ask(work, request, watched)
 
-    @staticmethod
-    def _spent_by(error: Exception) -> dict[str, object] | None:
-        return None if isinstance(error, ModelCallLimitError) else noted_call()
-
     async def _choice(self, work: Work, request: DecisionRequest, watched: Watched) -> Choice:
-        number = len(request.attempts) + 1
-        work.origin = replace(work.origin, attempt=number)
+        before = len(work.owed.records)
+        work.origin = replace(work.origin, attempt=before + 1)
         self.means.budget.admit(request.id)
-        watched.called(request, number)
+        watched.called(request, before + 1)
         info = ExecutorInfo(
             run_id=self.means.execution_id,
             request_id=request.id,
-            call_key=f"{self.means.execution_id}:{request.id}.{len(request.attempts)}",
-            attempt=number,
+            call_key=f"{self.means.execution_id}:{request.id}.{before}",
+            attempt=before + 1,
             abort=Wanted(work),
         )
         answer = await call(partial(self.execute, request, info), entered=work.entered, threads=self.means.threads)
@@ -80,15 +76,28 @@ class Decider:
 
 async def _ask(work: Work, before: DecisionRequest | None, watched: Watched | None = None) -> DecisionRequest | None:
     """Return the request as it stands now; None where there is nothing to ask, which has been reported then."""
-    try:
-        if before is None:
-            return decision_request(work.machine, work.owed)
-        return renewed_request(work.machine, work.owed, before)
-    except StepError as error:
-        await work.crash(error)
-    except Exception as error:  # noqa: BLE001  # nothing legal, or records that somebody else has written
-        await work.fail(error, told=None if watched is None else watched.failed)
-    return None
+    while True:
+        try:
+            found = asked(work.machine, work.owed, before)
+        except StepError as error:
+            await work.crash(error)
+            return None
+        except Exception as error:  # noqa: BLE001  # nothing legal, or records that somebody else has written
+            await work.fail(error, told=None if watched is None else watched.failed)
+            return None
+        if isinstance(found, DecisionRequest):
+            return found
+        await work.propose(partial(_ended, work, watched))
+
+
+def _ended(work: Work, watched: Watched | None, owed: OwedInvocation) -> Proposal:
+    """End a plan that has nothing to ask, judged where the machine stands now."""
+    found = asked(work.machine, owed, None)
+    weighed = Weighed() if isinstance(found, DecisionRequest) else found
+    first, *then = weighed.inputs(owed) or (Input(address=owed.address, invocation=owed.key),)
+    if watched is not None and weighed.result is not UNSET:
+        watched.ended(weighed.result)
+    return Proposal(input=first, then=tuple(then))
 
 
 class _Judged:
@@ -114,13 +123,17 @@ class _Judged:
         self.raw = raw
 
     def __call__(self, owed: OwedInvocation) -> Proposal:
-        found = weigh(self.work.machine, owed, self.request, self.choice, asked_at=self.asked_at)
+        usage = spent(self.request, self.choice.usage)
+        found = weigh(self.work.machine, owed, self.request, self.choice, usage=usage, asked_at=self.asked_at)
         info = None
-        if found.event is not None:
-            self.watched.ended(found.event, raw=self.choice.raw, reasoning=self.choice.reason)
-        elif found.attempt is not None:
+        if found.attempt is not None:
             self.watched.refused(found.attempt, self.choice.usage)
             if found.exhausted is not None:
                 info = self.work.blame(found.exhausted, data=found.exhausted_data())
                 self.watched.failed(info)
-        return Proposal(input=found.input(owed, info), metadata=noted_choice(self.choice, raw=self.raw))
+        elif found.event is not None and self.request.kind == "plan":
+            self.watched.step(found.event, self.choice.usage)
+        if found.result is not UNSET:
+            self.watched.ended(found.result, raw=self.choice.raw, reasoning=self.choice.reason)
+        first, *then = found.inputs(owed, info)
+        return Proposal(input=first, then=tuple(then), metadata=noted_choice(self.choice, raw=self.raw))

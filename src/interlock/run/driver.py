@@ -86,7 +86,7 @@ class Driver(Generic[C]):
         self._owed: dict[str, OwedInvocation] = {}
         self._timers: tuple[OwedTimer, ...] = ()
         self._works: dict[str, Work] = {}
-        self._inbox: deque[tuple[Any, float, str | None]] = deque()
+        self._inbox: deque[tuple[Input, float, str | None]] = deque()
         self._wake = anyio.Event()
         self._unpublished: deque[tuple[Committed, Snapshot[C], Sequence[Effect], bool]] = deque()
         self._proposals = 0
@@ -114,12 +114,12 @@ class Driver(Generic[C]):
             committed = Committed(index=log.index, at=self._clock.now(), input=None)
             self._unpublished.append((committed, log.head.snapshot, effects, True))
 
-    def send(self, event: object, entry_id: str | None = None) -> None:
-        """Deliver an event from outside, after what was sent before and the timers that had run out by then."""
+    def send(self, given: Input, entry_id: str | None = None) -> None:
+        """Deliver something from outside, after what was sent before and the timers that had run out by then."""
         if self._over:
-            self._ignore(event)
+            self._ignore(given.event)
             return
-        self._inbox.append((event, self._clock.now(), entry_id))
+        self._inbox.append((given, self._clock.now(), entry_id))
         self._stir()
         self._wake.set()
 
@@ -138,23 +138,24 @@ class Driver(Generic[C]):
             self._rested = anyio.Event()
 
     def commit(self, proposal: Proposal) -> bool:
-        """Take one step: the only place where a running system changes. Returns whether anything happened.
+        """Take one step, or several that belong together: the only place where a running system changes.
 
-        The step becomes an entry of the log here, and is nobody's yet: :meth:`_publish` makes it durable before anybody
-        is told, before the next work starts, and before the run settles.
+        Returns whether anything happened. The step becomes an entry of the log here, and is nobody's yet:
+        :meth:`_publish` makes it durable before anybody is told, before the next work starts, and before the run
+        settles.
         """
         log, before = self.log, self._standing()
         at = self._clock.now()
-        effects = log.add(proposal, at=at)
+        taken = log.add(proposal, at=at)
         if log.failure is not None:
             return False
         snapshot = self._standing()
-        changed = snapshot is not before
-        if changed:
+        if snapshot is not before:
             self._adopt(snapshot, before)
-        committed = Committed(index=log.index, at=at, input=proposal.input)
-        self._unpublished.append((committed, snapshot, effects, changed))
-        return changed or bool(effects)
+        for item in taken:
+            committed = Committed(index=item.entry.index, at=at, input=item.input)
+            self._unpublished.append((committed, item.after, item.effects, item.after is not item.before))
+        return snapshot is not before or any(item.effects for item in taken)
 
     def _adopt(self, snapshot: Snapshot[C], before: Snapshot[C] | None = None) -> None:
         if before is not None and snapshot.rest is before.rest and not self._owed:
@@ -211,7 +212,7 @@ class Driver(Generic[C]):
             self._over = True
             self._rested.set()
         if self._inbox:
-            self._ignore(self._inbox[0][0])
+            self._ignore(self._inbox[0][0].event)
         await self._observers.deliver()
 
     async def _go(self, group: anyio.abc.TaskGroup, *, stay: bool) -> None:
@@ -264,8 +265,8 @@ class Driver(Generic[C]):
         if timer is not None and timer.due <= since:
             self.commit(Proposal(input=Input.fired(timer.key, address=timer.address)))
         elif self._inbox:
-            event, _, entry_id = self._inbox.popleft()
-            self._deliver(event, entry_id)
+            given, _, entry_id = self._inbox.popleft()
+            self._deliver(given, entry_id)
         elif ready is not None and ready.proposed is not None:
             make, ready.proposed = ready.proposed, None
             self._accept(ready, make)
@@ -273,14 +274,18 @@ class Driver(Generic[C]):
             return False
         return True
 
-    def _deliver(self, event: object, entry_id: str | None) -> None:
+    def _deliver(self, given: Input, entry_id: str | None) -> None:
         before = self._standing()
-        happened = self.commit(Proposal(input=Input(event=event, by="host"), entry_id=entry_id))
+        happened = self.commit(Proposal(input=given, entry_id=entry_id))
+        if given.event is None:
+            return
         self.ignored, self.duplicate = None, False
-        if not happened and self.failure is None and not before.can(event):
-            self._ignore(event)
+        if not happened and self.failure is None and not before.can(given.event):
+            self._ignore(given.event)
 
     def _ignore(self, event: object, *, duplicate: bool = False) -> None:
+        if event is None:
+            return
         self.ignored, self.duplicate = event, duplicate
         self._observers.trace(
             lambda stamp: EventIgnored(stamp, event_type=as_event(event).type, duplicate=duplicate, event=event)
@@ -302,6 +307,8 @@ class Driver(Generic[C]):
         for identity, item in self._owed.items():
             work = self._works.get(identity)
             if work is None:
+                if not self._perform.can(item):
+                    continue
                 work = Work(item, self._machine_of(item), now=self._clock.now, wake=self._proposed)
                 self._works[identity] = work
                 group.start_soon(self._work, work)

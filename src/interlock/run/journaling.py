@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import anyio
 
 from interlock.errors import InterlockError, JournalError, NotJsonError, StepError, StoreError
-from interlock.journal import Advance, Head, LogEntry, SavedSnapshot, Store, advance
+from interlock.journal import Head, LogEntry, SavedSnapshot, Store, advance
 from interlock.run.work import Proposal
-from interlock.statechart import Effect, Snapshot
+from interlock.statechart import Effect, Input, Snapshot
 
-__all__ = ["Journal", "saved_head"]
+__all__ = ["Journal", "Taken", "saved_head"]
 
 C = TypeVar("C")
 
@@ -21,6 +21,16 @@ _log = logging.getLogger("interlock.run")
 
 _ENTRY_SIZE = 400
 """Bytes of an ordinary entry."""
+
+
+class Taken(NamedTuple):
+    """One step that was taken: what was told, the states before and after it, its entry, and what it asks for."""
+
+    input: Input
+    before: Snapshot[Any]
+    after: Snapshot[Any]
+    entry: LogEntry
+    effects: tuple[Effect, ...]
 
 
 class Journal(Generic[C]):
@@ -71,19 +81,35 @@ class Journal(Generic[C]):
         """The index of the last entry."""
         return -1 if self.head is None else self.head.index
 
-    def add(self, proposal: Proposal, *, at: float) -> tuple[Effect, ...]:
-        """Take a step and write its entry down. What the step raises becomes the ``failure``."""
+    def add(self, proposal: Proposal, *, at: float) -> list[Taken]:
+        """Take the steps of a proposal and write their entries down, all of them or none.
+
+        What a step raises becomes the ``failure``.
+        """
         assert self.head is not None  # noqa: S101  # a machine that could not start takes no steps
+        head, taken = self.head, list[Taken]()
         try:
-            grown: Advance = advance(self.head, proposal.input, at=at, id=proposal.entry_id, metadata=proposal.metadata)
+            for given in (proposal.input, *proposal.then):
+                first = not taken
+                grown = advance(
+                    head,
+                    given,
+                    at=at,
+                    id=proposal.entry_id if first else None,
+                    metadata=proposal.metadata if first else None,
+                )
+                if grown.head.failure is not None and (taken or proposal.then):
+                    raise grown.head.failure
+                taken.append(Taken(given, head.snapshot, grown.head.snapshot, grown.entry, grown.effects))
+                head = grown.head
         except (StepError, NotJsonError) as error:
             self.failure = error
-            return ()
-        self.head = grown.head
-        self.failure = grown.head.failure
-        self._unwritten.append(grown.entry)
-        self.ids.add(grown.entry.id)
-        return grown.effects
+            return []
+        self.head = head
+        self.failure = head.failure
+        self._unwritten += [item.entry for item in taken]
+        self.ids.update(item.entry.id for item in taken)
+        return taken
 
     async def flush(self) -> bool:
         """Make durable what was added, and return whether it is. A cancelled caller does not cut the write off."""
@@ -130,9 +156,9 @@ class Journal(Generic[C]):
         added = head.index - self._saved_at
         if not added or (not at_end and added * _ENTRY_SIZE < self._saved_size):
             return
-        saved = saved_head(head, head.state_hash)
-        self._saved_at, self._saved_size = head.index, len(saved.text)
         try:
+            saved = saved_head(head, head.state_hash)
+            self._saved_at, self._saved_size = head.index, len(saved.text)
             await store.save_snapshot(self._thread_id, saved)
         except Exception:  # noqa: BLE001  # the log is whole without it
             _log.warning("thread %r: its snapshot could not be kept; the log is whole", self._thread_id, exc_info=True)

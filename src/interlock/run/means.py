@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from interlock.agent.contract import Executors
+from interlock.agent.user_input import UserInputRequest
 from interlock.run.functions import Threads
 from interlock.run.observers import Observers
 from interlock.run.usage import Budget
@@ -21,6 +23,8 @@ class Means:
     budget: Budget
     threads: Threads
     observers: Observers
+    user_input: Callable[[UserInputRequest], object] | None = None
+    """Asks a person; None where nobody does."""
     record_raw: bool = False
     """Whether the log keeps the providers' own answers."""
 

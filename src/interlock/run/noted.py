@@ -1,4 +1,4 @@
-"""What a log keeps beside an input that a model's answer led to: what it cost, why it ended, and why it was given."""
+"""What a log keeps of a model's answer beside what the machine gets: what it cost, why it ended, why it was given."""
 
 from __future__ import annotations
 
@@ -10,35 +10,40 @@ from pydantic_core import to_json
 
 from interlock.agent.contract import Choice, TextResult, Usage
 from interlock.agent.reasons import reason_of
+from interlock.agent.requests import DecisionRequest
+from interlock.agent.text_requests import TextRequest
 from interlock.statechart.frozen import freeze
 
-__all__ = ["noted_call", "noted_choice", "noted_turn"]
+__all__ = ["noted_choice", "noted_turn", "spent"]
+
+
+def spent(request: DecisionRequest | TextRequest, usage: Usage | None = None) -> dict[str, object]:
+    """Return what one call for ``request`` has consumed, whatever came of it: as JSON, for the log and the machine."""
+    found: dict[str, object] = {"kind": request.kind, "request_id": request.id, "name": request.name}
+    if request.model is not None:
+        found["model"] = request.model
+    found["model_calls"] = 1
+    if usage is not None:
+        for field in fields(usage):
+            if (value := getattr(usage, field.name)) is not None:
+                found[field.name] = value
+    return found
 
 
 def noted_choice(choice: Choice, *, raw: bool = False) -> dict[str, object]:
-    """Return what is kept of a decision's answer; ``raw``: the provider's own answer as well."""
-    found = noted_call(choice.usage)
+    """Return what is kept beside a decision's answer; ``raw``: the provider's own answer as well."""
+    found: dict[str, object] = {}
     if isinstance(choice.reason, str):
         found["reason"] = _text(choice.reason)
     return _with_raw(found, choice.raw) if raw else found
 
 
 def noted_turn(result: TextResult, *, raw: bool = False) -> dict[str, object]:
-    """Return what is kept of a text's turn; ``raw``: the provider's own answer as well."""
-    found = noted_call(result.usage)
+    """Return what is kept beside a text's turn; ``raw``: the provider's own answer as well."""
+    found: dict[str, object] = {}
     if result.finish_reason is not None:
         found["finish_reason"] = result.finish_reason
     return _with_raw(found, result.raw) if raw else found
-
-
-def noted_call(usage: Usage | None = None) -> dict[str, object]:
-    """Return what is kept of any call of a model, whatever came of it."""
-    spent: dict[str, object] = {"model_calls": 1}
-    if usage is not None:
-        for field in fields(usage):
-            if (value := getattr(usage, field.name)) is not None:
-                spent[field.name] = value
-    return {"usage": spent}
 
 
 def _with_raw(found: dict[str, object], raw: object) -> dict[str, object]:

@@ -9,6 +9,7 @@ from interlock.agent.contract import Executors
 from interlock.agent.events import Event
 from interlock.agent.requests import DecisionRequest
 from interlock.agent.text_requests import TextRequest
+from interlock.agent.user_input import UserInputRequest
 from interlock.journal import Store
 from interlock.run.abort import Abort
 from interlock.run.clock import Clock
@@ -27,12 +28,15 @@ __all__ = [
     "OnTransition",
     "RunOptions",
     "Saved",
+    "UserInput",
 ]
 
 C = TypeVar("C")
 
 Saved: TypeAlias = "Snapshot[C] | Mapping[str, object] | str | bytes"
 GivenEvent: TypeAlias = Event | Mapping[str, object] | str
+UserInput: TypeAlias = Callable[[UserInputRequest], object]
+"""Asks a person, and returns the reply, or an awaitable of it."""
 OnEvent: TypeAlias = Callable[[Committed], object]
 OnTransition: TypeAlias = "Callable[[Snapshot[C], Input | None], object]"
 OnChunk: TypeAlias = Callable[[str, TextRequest], object]
@@ -58,6 +62,8 @@ class RunOptions(TypedDict, Generic[C], total=False):
     on: OnEmitted | None
     execution_id: str | None
     event_id: str | None
+    replies: Mapping[str, object] | None
+    user_input: UserInput | None
     store: Store | None
     thread_id: str | None
     record_raw: bool

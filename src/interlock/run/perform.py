@@ -7,7 +7,8 @@ from functools import partial
 
 from interlock.agent.calls import CallSpec
 from interlock.agent.decide import DECIDE, DecideSpec
-from interlock.errors import BindError
+from interlock.agent.user_input import UserInputSpec, user_input_request
+from interlock.errors import BindError, StepError
 from interlock.run.border import output_json
 from interlock.run.clock import Clock
 from interlock.run.deciding import Decider
@@ -17,7 +18,7 @@ from interlock.run.means import Means
 from interlock.run.texting import Writer, executor_of, is_text
 from interlock.run.watching import Watched
 from interlock.run.work import Work
-from interlock.statechart import Machine
+from interlock.statechart import Machine, OwedInvocation
 
 __all__ = ["Performer", "function_of"]
 
@@ -38,12 +39,20 @@ class Performer:
         self._decide = None if decide is None else Decider(execute=decide, means=means)
         self._write = Writer(means=means, clock=clock)
 
+    def can(self, owed: OwedInvocation) -> bool:
+        """Whether there is anybody to carry this out."""
+        return not isinstance(owed.logic, UserInputSpec) or self._means.user_input is not None
+
     async def __call__(self, work: Work) -> None:
         """Carry out one piece of work; what outside code raises is reported to the machine."""
         owed = work.owed
         if isinstance(owed.logic, DecideSpec) or owed.src == DECIDE:
             if self._decide is not None:
                 await self._decide(work)
+                return
+        elif isinstance(owed.logic, UserInputSpec):
+            if self._means.user_input is not None:
+                await self._ask(work, owed.logic, self._means.user_input)
                 return
         elif is_text(owed.src, owed.logic):
             executor = executor_of(owed.src, owed.logic, self._means.executors)
@@ -61,6 +70,27 @@ class Performer:
                 code="unregistered-source",
             )
         )
+
+    async def _ask(self, work: Work, spec: UserInputSpec, ask: Callable[..., object]) -> None:
+        """Ask a person, by the function that the host has given for it."""
+        try:
+            request = user_input_request(work.owed)
+        except StepError as error:
+            await work.crash(error)
+            return
+        watched = Watched(self._means.observers, work, "input", None)
+        with watched.watching():
+            await watched.told()
+            watched.called(None)
+            try:
+                answer = await call(partial(ask, request), entered=work.entered, threads=self._means.threads)
+                output = spec.encode(answer, f"the question {request.name!r}")
+            except HOST_MISTAKES:
+                raise
+            except Exception as error:  # noqa: BLE001  # whatever else it is, it goes to the invocation
+                await work.fail(error, told=watched.failed)
+                return
+            await work.finish(output, told=partial(watched.ended, output))
 
     async def _call(self, work: Work, function: Callable[..., object]) -> None:
         positional, named = CallSpec.arguments(work.owed.input)

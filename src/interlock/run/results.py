@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeAlias, TypeVar
 
+from interlock.agent.user_input import UserInputRequest
 from interlock.errors import ErrorInfo
 from interlock.journal import LogEntry
 from interlock.run.origin import Origin
@@ -59,12 +60,14 @@ class Idle(_Settled, Generic[C_co]):
     Keep ``snapshot.to_json()``; ``run_agent(machine, snapshot=..., event=...)`` goes on from it in any process.
     ``snapshot.accepted_events()`` names what is waited for, ``timers`` what becomes due, earliest first (only with
     ``timers="return"``: a run that waits for its timers does not settle before them).
+    ``pending_inputs`` are the questions of ``agent.user_input`` that nobody has answered.
     ``ignored`` is the event that was given to the run and that nothing was waiting for; None if it was taken.
     ``duplicate`` and ``entries`` are as for :class:`Done`.
     """
 
     snapshot: Snapshot[C_co]
     timers: tuple[OwedTimer, ...] = ()
+    pending_inputs: tuple[UserInputRequest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

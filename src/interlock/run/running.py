@@ -32,14 +32,16 @@ from interlock.run.options import (
     OnTrace,
     OnTransition,
     Saved,
+    UserInput,
 )
 from interlock.run.perform import Performer
+from interlock.run.replies import answers
 from interlock.run.results import Done, Failed, Idle
 from interlock.run.settle import settle
 from interlock.run.subscription import Subscription
 from interlock.run.traces import RunEnded, RunStarted, Stamp
 from interlock.run.usage import Budget, RunUsage
-from interlock.statechart import Machine, Snapshot
+from interlock.statechart import Input, Machine, Snapshot
 
 __all__ = ["Run", "alone", "beside", "open_run"]
 
@@ -104,11 +106,16 @@ class Run(Generic[C, I, O]):
         if event_id is not None and await self._driver.log.known(event_id):
             self._driver.repeated(delivered)
         else:
-            self._driver.send(delivered, event_id)
+            self._driver.send(Input(event=delivered, by="host"), event_id)
 
     def send_nowait(self, event: GivenEvent) -> None:
         """Deliver an event from outside, whose id does not matter."""
-        self._driver.send(read_event(self._machine, event))
+        self._driver.send(Input(event=read_event(self._machine, event), by="host"))
+
+    def reply(self, replies: Mapping[str, object]) -> None:
+        """Answer questions by their ids; raises :class:`InputError` for one that is not asked, or does not fit."""
+        for given in answers(self._driver.snapshot, replies):
+            self._driver.send(given)
 
     def is_telling_me(self) -> bool:
         """Whether the caller is an observer of this run, which waits for him."""
@@ -144,10 +151,12 @@ def open_run(
     snapshot: Saved[C] | None = None,
     event: GivenEvent | None = None,
     event_id: str | None = None,
+    replies: Mapping[str, object] | None = None,
     store: Store | None = None,
     thread_id: str | None = None,
     executors: Executors | None = None,
     actors: Mapping[str, object] | None = None,
+    user_input: UserInput | None = None,
     max_model_calls: int = 100,
     abort: Abort | None = None,
     clock: Clock | None = None,
@@ -176,12 +185,14 @@ def open_run(
         thread_id=thread_id,
         event=event,
         event_id=event_id,
+        replies=replies,
         observers={
             "on_transition": on_transition,
             "on_event": on_event,
             "on_chunk": on_chunk,
             "on_result": on_result,
             "on_trace": on_trace,
+            "user_input": user_input,
         },
     )
     if snapshot is not None and input is not None:
@@ -206,7 +217,14 @@ def open_run(
     loaded = None if snapshot is None else _loaded(machine, snapshot)
     budget = Budget(max_model_calls)
     threads = Threads(late=budget.book_late)
-    means = Means(executors=given, budget=budget, threads=threads, observers=observers, record_raw=record_raw)
+    means = Means(
+        executors=given,
+        budget=budget,
+        threads=threads,
+        observers=observers,
+        user_input=user_input,
+        record_raw=record_raw,
+    )
     start = Start(input=input, snapshot=loaded, store=store, thread_id=thread_id, execution_id=execution_id)
     driver = Driver(machine, perform=Performer(means, time), clock=time, timers=timers, observers=observers)
 
@@ -216,6 +234,8 @@ def open_run(
         driver.begin(opened.journal, opened.effects)
         resumed = opened.effects is None
         observers.trace(lambda stamp: RunStarted(stamp, resumed=resumed, input=input))
+        if replies:
+            run.reply(replies)
         if delivered is not None:
             await run.send(delivered, event_id)
 

@@ -83,6 +83,15 @@ class AgentSession(Generic[C, I, O]):
         self._opened()
         self._run.send_nowait(event)
 
+    async def reply(self, request_id: str, value: object) -> None:
+        """Answer a question of ``agent.user_input`` by its id, and return at once.
+
+        Raises :class:`InputError` for a question that is not asked, or a reply that does not fit.
+        """
+        self._opened()
+        self._run.reply({request_id: value})
+        await anyio.lowlevel.checkpoint()
+
     async def settled(self) -> Done[O, C] | Idle[C] | Failed[C]:
         """Wait until nothing is left that could be done without an event, and return what has come of it.
 

@@ -8,6 +8,7 @@ from typing import Any
 from interlock.errors import AbortedError, ErrorInfo, JournalError, NotJsonError
 from interlock.run.border import error_info
 from interlock.run.driver import Driver
+from interlock.run.replies import pending_inputs
 from interlock.run.results import Cause, Done, Failed, Idle
 from interlock.run.usage import RunUsage
 from interlock.statechart import Snapshot
@@ -36,7 +37,7 @@ def settle(driver: Driver[Any], usage: RunUsage, late: Callable[[], Awaitable[Ru
         aborted = _aborted(snapshot, driver.aborted)
         return Failed(cause="aborted", error=error_info(aborted), exception=aborted, **told)
     if snapshot.status == "active":
-        return Idle(timers=driver.pending, **told)
+        return Idle(timers=driver.pending, pending_inputs=pending_inputs(snapshot), **told)
     error = _as_info(snapshot.machine_id, snapshot.error)
     failed = driver.failed_work(error)
     return Failed(

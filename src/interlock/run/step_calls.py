@@ -17,7 +17,7 @@ from interlock.agent.tool_requests import ToolRequest
 from interlock.errors import BindError, InputError
 from interlock.run.arguments import checked_executors
 from interlock.run.clock import Clock, SystemClock
-from interlock.run.exits import HOST_MISTAKES
+from interlock.run.exits import HOST_MISTAKES, Exits
 from interlock.run.functions import Threads, call
 from interlock.run.running import alone
 from interlock.run.step_requests import tools_of
@@ -103,15 +103,20 @@ async def resolve_agent_requests(
         if isinstance(first, DecisionRequest)
         else [request for request in step.requests if not isinstance(request, DecisionRequest)]
     )
+    for request in batch:
+        _check_executor(request, _item(step, request.id), given)
     outcomes: list[object] = [None] * len(batch)
+    exits = Exits()
 
     async def carry_out(number: int) -> None:
-        outcomes[number] = await carried_out(batch[number], step, given)
+        with exits.carried():
+            outcomes[number] = await carried_out(batch[number], step, given)
 
     async def all_of_them() -> None:
-        async with anyio.create_task_group() as group:
-            for number in range(len(batch)):
-                group.start_soon(carry_out, number)
+        with exits.around():
+            async with anyio.create_task_group() as group:
+                for number in range(len(batch)):
+                    group.start_soon(carry_out, number)
 
     await alone(all_of_them)
     entries, effects = step.entries[:0], step.effects[:0]
@@ -153,13 +158,24 @@ async def _turn(
     executors: Executors,
     on_chunk: Callable[[str], Awaitable[None]] | None,
 ) -> TextResult:
-    slot = executors.stream_text if request.mode == "stream" else executors.generate_text
-    execute = slot if item is None else executor_of(item.src, item.logic, executors)
-    if execute is None:
-        raise _missing(request, "stream_text" if request.mode == "stream" else "generate_text")
+    execute = _check_executor(request, item, executors)
     info = _info(request, attempt=request.max_steps - request.steps_remaining + 1, on_chunk=on_chunk)
     bound = partial(cast("Callable[..., object]", execute), request, info)
     return await turn_of(request, bound, entered=_nothing, threads=Threads(), show=on_chunk or _unseen)
+
+
+def _check_executor(request: AgentRequest, item: OwedInvocation | None, executors: Executors) -> object:
+    """Return who carries a request out (None for a tool); raises :class:`BindError` where nobody does."""
+    if isinstance(request, ToolRequest):
+        return None
+    if isinstance(request, DecisionRequest):
+        slot, execute = "decide", cast("object", executors.decide)
+    else:
+        slot = "stream_text" if request.mode == "stream" else "generate_text"
+        execute = getattr(executors, slot) if item is None else executor_of(item.src, item.logic, executors)
+    if execute is None:
+        raise _missing(request, slot)
+    return execute
 
 
 def _info(

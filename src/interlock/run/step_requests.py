@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
+from interlock.agent.act import acted, is_event, task_of, task_then
 from interlock.agent.decide import DecideSpec
-from interlock.agent.decisions import decision_request, renewed_request
 from interlock.agent.requests import DecisionRequest
 from interlock.agent.text import TextSpec
 from interlock.agent.text_requests import TextRequest
 from interlock.agent.tool_requests import ToolRequest
 from interlock.agent.tools import Tool, bound_call
-from interlock.agent.turns import Ledger, TextTask, answer_record, read_ledger, step_limit, text_task
+from interlock.agent.turns import Ledger, TextTask, answer_record, read_ledger, step_limit
+from interlock.agent.weighing import asked
 from interlock.errors import StepError
 from interlock.journal import Head
 from interlock.journal.head import machine_at
@@ -26,45 +27,49 @@ AgentRequest: TypeAlias = DecisionRequest | TextRequest | ToolRequest
 """Work for a model, or for one of its tools, as plain data; ``kind`` tells which."""
 
 
-def requests_of(head: Head[Any], before: Sequence[AgentRequest]) -> tuple[tuple[AgentRequest, ...], Input | None]:
-    """Return what is asked for now, and the first input that comes of owed work without anybody being asked.
+def requests_of(head: Head[Any], before: Sequence[AgentRequest]) -> tuple[tuple[AgentRequest, ...], tuple[Input, ...]]:
+    """Return what is asked for now, and the first inputs that come of owed work without anybody being asked.
 
-    That is: a decision with nothing to pick, a request whose input is refused, turns that are used up, and a tool that
-    is not there or does not take what it was given.
+    That is: a decision or plan with nothing to pick, a request whose input is refused, turns that are used up, and a
+    tool that is not there or does not take what it was given.
     """
     worded = {request.id: request.text if isinstance(request, ToolRequest) else request for request in before}
     found: list[AgentRequest] = []
-    foregone: Input | None = None
+    foregone: tuple[Input, ...] = ()
     for item in owed(head.snapshot).invocations:
         known = worded.get(item.identity)
         try:
-            asked = _asked(head, item, known)
+            wanted = _wanted(head, item, known)
         except StepError:
             raise
         except Exception as error:  # noqa: BLE001  # as in a run: it goes to the invocation
-            asked = Input(address=item.address, invocation=item.key, error=error_info(error))
-        if isinstance(asked, Input):
-            foregone = foregone or asked
-        elif asked is not None:
-            found.append(asked)
+            wanted = (Input(address=item.address, invocation=item.key, error=error_info(error)),)
+        if isinstance(wanted, tuple):
+            foregone = foregone or wanted
+        elif wanted is not None:
+            found.append(wanted)
     return tuple(found), foregone
 
 
-def _asked(head: Head[Any], item: OwedInvocation, known: object) -> AgentRequest | Input | None:
+def _wanted(head: Head[Any], item: OwedInvocation, known: object) -> AgentRequest | tuple[Input, ...] | None:
     key = f"{head.execution_id}:{item.identity}"
     if isinstance(item.logic, DecideSpec):
         machine = cast("AnyMachine", machine_at(head, item.address))
-        if isinstance(known, DecisionRequest):
-            decision = renewed_request(machine, item, known)
-        else:
-            decision = decision_request(machine, item)
-        return replace(decision, call_key=f"{key}.{len(decision.attempts)}")
+        decision = asked(machine, item, known if isinstance(known, DecisionRequest) else None)
+        if not isinstance(decision, DecisionRequest):
+            return decision.inputs(item)
+        return replace(decision, call_key=f"{key}.{len(item.records)}")
     if not isinstance(item.logic, TextSpec):
         return None
-    task = _task(item, known)
+    machine = cast("AnyMachine", machine_at(head, item.address))
+    task = _task(machine, item, known)
     text = replace(task.request, call_key=f"{key}.{_answered(task.ledger)}")
     pending = task.ledger.pending
-    if text.steps_remaining <= 0:
+    if task.acts and pending and is_event(machine, pending[0].name):
+        return (acted(machine, item, pending[0]).input,)
+    if task.acts and not pending and text.steps_remaining <= 0:
+        return (Input(address=item.address, invocation=item.key, output=task.ledger.last_text),)
+    if text.steps_remaining <= 0 and not task.acts:
         raise step_limit(text, pending)
     if not pending:
         return text
@@ -72,17 +77,18 @@ def _asked(head: Head[Any], item: OwedInvocation, known: object) -> AgentRequest
     if callable(answer):
         return ToolRequest(text=text, call=pending[0])
     record = answer_record(pending[0], answer).to_json()
-    return Input(address=item.address, invocation=item.key, record=record)
+    return (Input(address=item.address, invocation=item.key, record=record),)
 
 
-def _task(item: OwedInvocation, known: object) -> TextTask:
+def _task(machine: AnyMachine, item: OwedInvocation, known: object) -> TextTask:
     """Return a text request, in the words that it was first put in."""
     if not isinstance(known, TextRequest):
-        return text_task(item)
+        return task_of(machine, item)
     # The author's functions are not asked again: the context of now may be nothing that they have words for.
     tools: Mapping[str, Tool] = tools_of(item) if read_ledger(item.records).pending else {}
     definition = cast("TextSpec", item.logic).definition
-    return TextTask(definition=definition, request=known, tools=tools, ledger=Ledger()).after(item.records)
+    task = TextTask(definition=definition, request=known, tools=tools, ledger=Ledger())
+    return task_then(machine, item, task)
 
 
 def tools_of(item: OwedInvocation) -> Mapping[str, Tool]:
@@ -104,7 +110,9 @@ def _answered(ledger: Ledger) -> int:
 def same_call(request: AgentRequest, now: AgentRequest | None) -> bool:
     """Whether a request stands for the very call that is asked for now under its id, and not for an earlier one."""
     if isinstance(request, DecisionRequest):
-        return isinstance(now, DecisionRequest) and len(request.attempts) == len(now.attempts)
+        # By the number of the call: who has asked without the log does not know the execution that keys begin with.
+        numbers = [(item.call_key or "").rpartition(".")[2] for item in (request, now) if item is not None]
+        return isinstance(now, DecisionRequest) and numbers[0] in ("", numbers[-1])
     if isinstance(request, ToolRequest):
         return isinstance(now, ToolRequest) and request.call.id == now.call.id
     return isinstance(now, TextRequest) and request.steps_remaining == now.steps_remaining
@@ -115,22 +123,23 @@ def decision_of(head: Head[Any], before: Sequence[AgentRequest], item: OwedInvoc
     for request in before:
         if isinstance(request, DecisionRequest) and request.id == item.identity:
             return request
-    machine = cast("AnyMachine", machine_at(head, item.address))
-    return decision_request(machine, item)
+    found = asked(cast("AnyMachine", machine_at(head, item.address)), item, None)
+    assert isinstance(found, DecisionRequest)  # noqa: S101  # a plan with nothing to ask is over by now
+    return found
 
 
-def text_of(before: Sequence[AgentRequest], item: OwedInvocation) -> TextTask:
+def text_of(head: Head[Any], before: Sequence[AgentRequest], item: OwedInvocation) -> TextTask:
     """Return a text request in the words that it was first put in, as far as it has come."""
     known: TextRequest | None = None
     for request in before:
-        if request.id == item.identity and not isinstance(request, DecisionRequest):
+        if request.id == item.identity and isinstance(request, TextRequest | ToolRequest):
             known = request.text if isinstance(request, ToolRequest) else request
-    return _task(item, known)
+    return _task(cast("AnyMachine", machine_at(head, item.address)), item, known)
 
 
 def request_from_json(data: Mapping[str, Any]) -> AgentRequest:
     """Return a request of whatever kind, as its ``to_json`` wrote it."""
     kind = data.get("kind")
-    if kind == "decision":
+    if kind in ("decision", "plan"):
         return DecisionRequest.from_json(data)
     return ToolRequest.from_json(data) if kind == "tool" else TextRequest.from_json(data)

@@ -17,7 +17,7 @@ from interlock.errors import InputError
 from interlock.journal import Head
 from interlock.journal.head import machine_at
 from interlock.run.border import AnyMachine, error_info, output_json
-from interlock.run.noted import noted_choice, noted_turn
+from interlock.run.noted import noted_choice, noted_turn, spent
 from interlock.run.work import Proposal
 from interlock.statechart import UNSET, Input, OwedInvocation
 
@@ -40,11 +40,14 @@ def decided(head: Head[Any], item: OwedInvocation, request: DecisionRequest, res
             "output_tokens=)",
             code="invalid-input",
         )
-    weighed = weigh(cast("AnyMachine", machine_at(head, item.address)), item, request, result)
+    weighed = weigh(
+        cast("AnyMachine", machine_at(head, item.address)), item, request, result, usage=spent(request, result.usage)
+    )
     info = None
     if weighed.exhausted is not None:
         info = error_info(weighed.exhausted, data=weighed.exhausted_data())
-    return Proposal(input=weighed.input(item, info), metadata=noted_choice(result))
+    first, *then = weighed.inputs(item, info)
+    return Proposal(input=first, then=tuple(then), metadata=noted_choice(result))
 
 
 def written(item: OwedInvocation, task: TextTask, result: object) -> Proposal:
@@ -68,7 +71,7 @@ def written(item: OwedInvocation, task: TextTask, result: object) -> Proposal:
         output=outcome.output,
         error=UNSET if outcome.error is None else error_info(outcome.error),
     )
-    return Proposal(input=given, metadata=noted_turn(turn))
+    return Proposal(input=given.costing(spent(task.request, turn.usage)), metadata=noted_turn(turn))
 
 
 def called(item: OwedInvocation, result: object) -> Proposal:

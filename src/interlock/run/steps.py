@@ -16,7 +16,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from interlock.agent.decide import DecideSpec
 from interlock.agent.events import Event
@@ -24,6 +24,7 @@ from interlock.agent.reasons import short
 from interlock.agent.text import TextSpec
 from interlock.agent.tools import tool_failure
 from interlock.agent.turns import answer_record
+from interlock.agent.user_input import UserInputRequest, UserInputSpec
 from interlock.errors import (
     BindError,
     EndlessLoopError,
@@ -36,9 +37,11 @@ from interlock.errors import (
 from interlock.journal import Advance, Head, LogEntry, advance, begin, begin_from, replay
 from interlock.journal.head import head_of, machine_at
 from interlock.run.border import AnyMachine, error_info, read_event
-from interlock.run.noted import noted_call
+from interlock.run.noted import spent
+from interlock.run.replies import pending_inputs, reply_input
 from interlock.run.step_requests import AgentRequest, decision_of, request_from_json, requests_of, same_call, text_of
 from interlock.run.step_results import called, decided, written
+from interlock.run.work import Proposal
 from interlock.statechart import UNSET, Effect, Input, Machine, Owed, OwedInvocation, OwedTimer, Snapshot, owed
 
 __all__ = [
@@ -56,6 +59,10 @@ C = TypeVar("C")
 
 _MOST_FAILURES = 1000
 """How many requests may fail one after the other before anybody is asked: more than that never ends."""
+
+
+Named: TypeAlias = AgentRequest | UserInputRequest | OwedInvocation | str
+"""What a step is asked to go on with: a request, owed work, or the id of either."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +87,11 @@ class AgentStep(Generic[C]):
     def done(self) -> bool:
         """Whether the machine has ended, well or not."""
         return self.snapshot.status != "active"
+
+    @property
+    def pending_inputs(self) -> tuple[UserInputRequest, ...]:
+        """What people are asked; a reply is the result of such a request."""
+        return pending_inputs(self.snapshot)
 
     @property
     def owed(self) -> Owed:
@@ -161,9 +173,9 @@ def initial_agent_step(
     if snapshot is not None:
         loaded = _loaded(machine, snapshot)
         name = execution_id or _named(machine, loaded.dump(), at)
-        return _grown(begin_from(machine, loaded, execution_id=name, at=at), (), at)
+        return _grown([begin_from(machine, loaded, execution_id=name, at=at)], (), at)
     name = execution_id or _named(machine, machine.input_json(input), at)
-    return _grown(begin(machine, input, execution_id=name, at=at), (), at)
+    return _grown([begin(machine, input, execution_id=name, at=at)], (), at)
 
 
 def transition_agent_step(
@@ -197,13 +209,13 @@ def transition_agent_step(
         given = _read(head, event)
     else:
         given = Input(event=read_event(machine, event), by="host")
-    return _grown(advance(head, given, at=at, id=event_id), before.requests, at)
+    return _grown([advance(head, given, at=at, id=event_id)], before.requests, at)
 
 
 def resolve_agent_step(
     machine: Machine[C, Any, Any],
     step: AgentStep[C],
-    request: AgentRequest | OwedInvocation | str,
+    request: Named,
     result: object = None,
     *,
     at: float | None = None,
@@ -230,16 +242,18 @@ def resolve_agent_step(
     if isinstance(found.logic, DecideSpec):
         proposal = decided(head, found, decision_of(head, step.requests, found), result)
     elif isinstance(found.logic, TextSpec):
-        proposal = written(found, text_of(step.requests, found), result)
+        proposal = written(found, text_of(head, step.requests, found), result)
+    elif isinstance(found.logic, UserInputSpec):
+        proposal = Proposal(input=reply_input(found, result))
     else:
         proposal = called(found, result)
-    return _grown(advance(head, proposal.input, at=at, metadata=proposal.metadata), step.requests, at)
+    return _grown(_advanced(head, proposal, at), step.requests, at)
 
 
 def reject_agent_step(
     machine: Machine[C, Any, Any],
     step: AgentStep[C],
-    request: AgentRequest | OwedInvocation | str,
+    request: Named,
     error: BaseException | ErrorInfo,
     *,
     at: float | None = None,
@@ -253,17 +267,18 @@ def reject_agent_step(
     found = _owed(machine, step, request)
     if found is None:
         return _still(step)
-    task = text_of(step.requests, found) if isinstance(found.logic, TextSpec) else None
-    metadata = None
+    task = text_of(head, step.requests, found) if isinstance(found.logic, TextSpec) else None
     if task is not None and task.ledger.pending:
         failure = error if isinstance(error, Exception) else RuntimeError(str(getattr(error, "message", error)))
         record = answer_record(task.ledger.pending[0], tool_failure(failure)).to_json()
         given = Input(address=found.address, invocation=found.key, record=record)
     else:
         given = Input(address=found.address, invocation=found.key, error=error_info(error))
-        if isinstance(found.logic, DecideSpec | TextSpec):
-            metadata = noted_call()
-    return _grown(advance(head, given, at=at, metadata=metadata), step.requests, at)
+        if task is not None:
+            given = given.costing(spent(task.request))
+        elif isinstance(found.logic, DecideSpec):
+            given = given.costing(spent(decision_of(head, step.requests, found)))
+    return _grown([advance(head, given, at=at)], step.requests, at)
 
 
 def get_agent_requests(
@@ -287,11 +302,22 @@ def get_agent_requests(
 # -- parts -----------------------------------------------------------------------------------------------------------
 
 
-def _grown(grown: Advance, before: Sequence[AgentRequest], at: float | None) -> AgentStep[Any]:
+def _advanced(head: Head[Any], proposal: Proposal, at: float | None) -> list[Advance]:
+    """Take the steps of a proposal, all of them or none."""
+    grown: list[Advance] = []
+    for given in (proposal.input, *proposal.then):
+        metadata = None if grown else proposal.metadata
+        grown.append(advance(grown[-1].head if grown else head, given, at=at, metadata=metadata))
+    return grown
+
+
+def _grown(grown: Sequence[Advance], before: Sequence[AgentRequest], at: float | None) -> AgentStep[Any]:
     """Return the step that a log has grown by, with all that follows from it without anybody being asked."""
-    if grown.head.failure is not None:
-        raise grown.head.failure
-    return _settled(grown.head, before, at, effects=grown.effects, entries=(grown.entry,))
+    head = grown[-1].head
+    if head.failure is not None:
+        raise head.failure
+    effects = tuple(effect for step in grown for effect in step.effects)
+    return _settled(head, before, at, effects=effects, entries=tuple(step.entry for step in grown))
 
 
 def _settled(
@@ -305,9 +331,9 @@ def _settled(
     visited: list[str] = []
     while True:
         requests, foregone = requests_of(head, before)
-        if foregone is None:
+        if not foregone:
             return AgentStep(snapshot=head.snapshot, requests=requests, effects=effects, entries=entries, head=head)
-        if foregone.error is not UNSET:
+        if foregone[0].error is not UNSET:
             visited.append(head.snapshot.states[-1])
             if len(visited) > _MOST_FAILURES:
                 cycle = tuple(dict.fromkeys(visited))
@@ -318,11 +344,13 @@ def _settled(
                     event=None,
                     cycle=cycle,
                 )
-        more = advance(head, foregone, at=at)
-        if more.head.failure is not None:
-            raise more.head.failure
         before = (*before, *requests)  # what is asked for now keeps its words, whatever this step changes
-        head, effects, entries = more.head, (*effects, *more.effects), (*entries, more.entry)
+        taken = _advanced(head, Proposal(input=foregone[0], then=foregone[1:]), at)
+        head = taken[-1].head
+        if head.failure is not None:
+            raise head.failure
+        effects += tuple(effect for step in taken for effect in step.effects)
+        entries += tuple(step.entry for step in taken)
 
 
 def _check_place(index: object, execution_id: object, causes: Mapping[object, object]) -> None:
@@ -367,6 +395,7 @@ def _read(head: Head[Any], given: Input) -> Input:
         record=given.record,
         output=given.output,
         error=given.error,
+        usage=given.usage,
     )
 
 
@@ -380,14 +409,16 @@ def _check_id(machine: AnyMachine, given: str) -> None:
 
 
 def _owed(
-    machine: Machine[Any, Any, Any], step: AgentStep[Any], request: AgentRequest | OwedInvocation | str
+    machine: Machine[Any, Any, Any],
+    step: AgentStep[Any],
+    request: Named,
 ) -> OwedInvocation | None:
     """Return what a request stands for; None where it is owed no more. Raises where it never was."""
     if isinstance(request, str):
         name = request
     elif isinstance(request, OwedInvocation):
         name = request.identity
-    elif isinstance(request, AgentRequest):  # pyright: ignore[reportUnnecessaryIsInstance]  # whatever was given
+    elif isinstance(request, AgentRequest | UserInputRequest):  # pyright: ignore[reportUnnecessaryIsInstance]  # whatever was given
         name = request.id
     else:
         raise InputError(f"{short(request)} is no request; give one, or its id", code="invalid-input")

@@ -12,6 +12,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
 
+import anyio
+
+from interlock.agent.act import acted, is_event, task_of, task_then
 from interlock.agent.contract import ExecutorInfo, Executors, StreamExecutor, TextExecutor, TextResult, ToolCall
 from interlock.agent.messages import ToolResultOutput
 from interlock.agent.text import GENERATE_TEXT, STREAM_TEXT, TextSpec
@@ -22,20 +25,19 @@ from interlock.agent.turns import (
     answer_record,
     checked_result,
     step_limit,
-    text_task,
 )
 from interlock.errors import ModelCallLimitError, StepError
 from interlock.run.clock import Clock
 from interlock.run.exits import HOST_MISTAKES
 from interlock.run.functions import Entered, Threads, call
 from interlock.run.means import Means, Wanted
-from interlock.run.noted import noted_call, noted_turn
+from interlock.run.noted import noted_turn, spent
 from interlock.run.origin import Origin
 from interlock.run.streams import read_stream
 from interlock.run.toolbox import Toolbox, run_tool
 from interlock.run.watching import Watched
-from interlock.run.work import Work
-from interlock.statechart import UNSET
+from interlock.run.work import Proposal, Work
+from interlock.statechart import UNSET, OwedInvocation
 
 __all__ = ["Writer", "executor_of", "is_text", "mode_of", "turn_of"]
 
@@ -73,7 +75,7 @@ class Writer:
             return
         number = len(task.ledger.turns) + 1
         work.origin = Origin.of(work.owed, name=task.request.name, attempt=number)
-        watched = Watched(self.means.observers, work, "text", task.request)
+        watched = Watched(self.means.observers, work, task.request.kind, task.request)
         with watched.watching():
             while task is not None:
                 task = await self._step(work, execute, task, watched)
@@ -83,38 +85,44 @@ class Writer:
     ) -> TextTask | None:
         """Run the tools that are called, take a turn, and return how it goes on; None where it has ended."""
         await watched.told()
-        if task.request.steps_remaining <= 0:
+        if task.request.steps_remaining <= 0 and not task.acts:
             await work.fail(step_limit(task.request, task.ledger.pending), told=watched.failed)
             return None
         if pending := task.ledger.pending:
             for asked in pending:
-                output = await self._answer(work, asked, task, watched)
-                await work.record(answer_record(asked, output).to_json())
+                await self._answer(work, asked, task, watched)
                 await watched.told()
-            task = task.after(work.owed.records)
+            task = task_then(work.machine, work.owed, task)
+        if task.request.steps_remaining <= 0:
+            text = task.ledger.last_text
+            await work.finish(text, told=partial(watched.ended, text))
+            return None
         try:
             result = await self._turn(work, execute, task, watched)
         except HOST_MISTAKES:
             raise
         except Exception as error:  # noqa: BLE001  # whatever else it is, it goes to the invocation
-            spent = None if isinstance(error, ModelCallLimitError) else noted_call()
-            await work.fail(error, metadata=spent, told=watched.failed)
+            usage = None if isinstance(error, ModelCallLimitError) else spent(task.request)
+            await work.fail(error, usage=usage, told=watched.failed)
             return None
         return await self._taken(work, task, result, watched)
 
     async def _taken(self, work: Work, task: TextTask, result: TextResult, watched: Watched) -> TextTask | None:
         """Propose a turn, the last one together with what the request comes to: no crash can fall between them."""
         outcome = turn_outcome(task, result)
-        metadata = noted_turn(result, raw=self.means.record_raw)
+        noted = {
+            "usage": spent(task.request, result.usage),
+            "metadata": noted_turn(result, raw=self.means.record_raw),
+        }
         record: object = UNSET
         if outcome.record is not None:
             watched.turn(outcome.record, result)
             record = outcome.record.to_json()
         if outcome.goes_on:
-            await work.record(record, metadata=metadata)
-            return task.after(work.owed.records)
+            await work.record(record, **noted)
+            return task_then(work.machine, work.owed, task)
         if outcome.error is not None:
-            await work.fail(outcome.error, record=record, metadata=metadata, told=watched.failed)
+            await work.fail(outcome.error, record=record, told=watched.failed, **noted)
             return None
         ended = partial(
             watched.ended,
@@ -123,7 +131,7 @@ class Writer:
             finish_reason=result.finish_reason,
             reasoning=result.reasoning,
         )
-        await work.finish(outcome.output, record=record, metadata=metadata, told=ended)
+        await work.finish(outcome.output, record=record, told=ended, **noted)
         return None
 
     async def _turn(
@@ -134,7 +142,7 @@ class Writer:
         work.origin = replace(work.origin, attempt=number)
         self.means.budget.admit(request.id)
         watched.called(request, number)
-        toolbox = Toolbox(work, task, number, partial(self._answer, work, task=task, watched=watched))
+        toolbox = Toolbox(work, task, number, lambda asked, turn: self._answer(work, asked, task, watched, turn))
         info = ExecutorInfo(
             run_id=self.means.execution_id,
             request_id=request.id,
@@ -152,10 +160,30 @@ class Writer:
         watched.spent(result.usage)
         return result
 
-    async def _answer(self, work: Work, asked: ToolCall, task: TextTask, watched: Watched) -> ToolResultOutput:
+    async def _answer(
+        self, work: Work, asked: ToolCall, task: TextTask, watched: Watched, turn: anyio.Lock | None = None
+    ) -> ToolResultOutput:
+        """Answer one call, keep the answer, and return it; ``turn`` is held while it is kept."""
         began = self.clock.now()
+        turn = anyio.Lock() if turn is None else turn
+        if task.acts and is_event(work.machine, asked.name):
+            told: list[ToolResultOutput] = []
+
+            def send(owed: OwedInvocation) -> Proposal:
+                found = acted(work.machine, owed, asked)
+                told.append(found.output)
+                watched.tool(asked, found.output, self.clock.now() - began)
+                return Proposal(input=found.input)
+
+            async with turn:
+                await work.propose(send)
+                work.entered()
+            return told[-1]
         output = await run_tool(asked, task.tools, entered=work.entered, threads=self.means.threads)
         watched.tool(asked, output, self.clock.now() - began)
+        async with turn:
+            await work.record(answer_record(asked, output).to_json())
+            work.entered()
         return output
 
 
@@ -186,7 +214,7 @@ async def turn_of(
 async def _task(work: Work) -> TextTask | None:
     """Return the request as it stands by its records; None where there is none, which has been reported then."""
     try:
-        return text_task(work.owed)
+        return task_of(work.machine, work.owed)
     except StepError as error:
         await work.crash(error)
     except Exception as error:  # noqa: BLE001  # a refused input, or somebody else's records

@@ -12,7 +12,7 @@ from interlock.agent.messages import ToolResultOutput
 from interlock.agent.plain import plain
 from interlock.agent.reasons import short
 from interlock.agent.tools import Tool, bound_call, tool_failure
-from interlock.agent.turns import AnswerRecord, TextTask, answer_record
+from interlock.agent.turns import AnswerRecord, TextTask
 from interlock.errors import ExecutorError
 from interlock.run.exits import HOST_MISTAKES
 from interlock.run.functions import Entered, Threads, call
@@ -45,7 +45,11 @@ class Toolbox:
     """
 
     def __init__(
-        self, work: Work, task: TextTask, turn: int, answer: Callable[[ToolCall], Awaitable[ToolResultOutput]]
+        self,
+        work: Work,
+        task: TextTask,
+        turn: int,
+        answer: Callable[[ToolCall, anyio.Lock], Awaitable[ToolResultOutput]],
     ) -> None:
         self._work = work
         self._answer = answer
@@ -90,8 +94,4 @@ class Toolbox:
                 return record.output
         self._count += 1
         asked = ToolCall(f"{self._id}{self._count}", name, given)
-        output = await self._answer(asked)
-        async with self._records:
-            await self._work.record(answer_record(asked, output).to_json())
-            self._work.entered()  # the executor goes on: nobody shall wait for its next word
-        return output
+        return await self._answer(asked, self._records)

@@ -39,6 +39,7 @@ __all__ = [
     "RunEnded",
     "RunStarted",
     "Stamp",
+    "StepPicked",
     "ToolAnswered",
     "TraceEvent",
     "Transition",
@@ -48,7 +49,7 @@ __all__ = [
 TRACE_VERSION = 1
 """Of the form of trace events. New kinds and new fields do not raise it."""
 
-RequestKind: TypeAlias = Literal["decision", "text", "call"]
+RequestKind: TypeAlias = Literal["decision", "plan", "text", "act", "call", "input"]
 """What is asked of whom: a model to decide, a model to write, a function to answer."""
 
 _BODY = {"body": True}
@@ -218,6 +219,16 @@ class ChoiceRefused(RequestTrace):
     failure: str
     usage: Usage | None = None
     attempt: DecisionAttempt = field(metadata=_BODY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepPicked(RequestTrace):
+    """A plan has picked an event."""
+
+    type: ClassVar[str] = "request.step"
+    event_type: str
+    usage: Usage | None = None
+    event: object = field(default=None, metadata=_BODY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import cast
 
 from interlock.agent.contract import Choice, TextResult, Usage
 from interlock.errors import ModelCallLimitError
@@ -41,10 +40,9 @@ def get_usage(entries: Iterable[LogEntry]) -> RunUsage:
     """Return what the model calls that a log tells of have consumed: its own, or a part's, or a whole thread's."""
     total = RunUsage()
     for entry in entries:
-        spent = entry.metadata.get("usage")
-        if isinstance(spent, Mapping):
-            given = cast("Mapping[str, object]", spent)
-            known = {field.name: value for field in fields(RunUsage) if isinstance(value := given.get(field.name), int)}
+        given: Mapping[str, object] = entry.usage or {}
+        known = {field.name: value for field in fields(RunUsage) if isinstance(value := given.get(field.name), int)}
+        if known:
             total = replace(total, **{name: (getattr(total, name) or 0) + value for name, value in known.items()})
     return total
 

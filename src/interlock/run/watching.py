@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from interlock.agent.contract import FinishReason, TextResult, ToolCall, Usage
+from interlock.agent.events import Event
 from interlock.agent.messages import ErrorJsonOutput, ErrorTextOutput, ToolResultOutput
 from interlock.agent.requests import DecisionAttempt, DecisionRequest
 from interlock.agent.text_requests import TextRequest
@@ -21,6 +22,7 @@ from interlock.run.traces import (
     RequestFailed,
     RequestKind,
     RequestStarted,
+    StepPicked,
     ToolAnswered,
     TurnTaken,
 )
@@ -90,6 +92,13 @@ class Watched:
             lambda stamp: ChoiceRefused(
                 stamp, origin=origin, kind=kind, failure=attempt.failure, usage=usage, attempt=attempt
             )
+        )
+
+    def step(self, event: Event, usage: Usage | None) -> None:
+        """Say that a plan has picked an event."""
+        origin, kind = self._work.origin, self._kind
+        self._observers.trace(
+            lambda stamp: StepPicked(stamp, origin=origin, kind=kind, event_type=event.type, usage=usage, event=event)
         )
 
     def turn(self, record: TurnRecord, result: TextResult) -> None:

@@ -6,9 +6,9 @@ it, and alone decides what is committed, and when.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NoReturn, TypeAlias
+from typing import NoReturn, Protocol, TypeAlias
 
 import anyio
 import anyio.lowlevel
@@ -25,10 +25,12 @@ __all__ = ["Make", "Perform", "Proposal", "Work"]
 class Proposal:
     """What shall be committed: an input, and what the log keeps beside it.
 
-    ``entry_id`` is given where an event must count once, however often it is sent.
+    ``then`` are inputs that are committed with it, all of them or none. ``entry_id`` is given where an event must count
+    once, however often it is sent.
     """
 
     input: Input
+    then: tuple[Input, ...] = ()
     metadata: Mapping[str, object] | None = None
     entry_id: str | None = None
 
@@ -110,6 +112,7 @@ class Work:
         output: object,
         *,
         record: object = UNSET,
+        usage: object = None,
         metadata: Mapping[str, object] | None = None,
         told: Callable[[], None] | None = None,
     ) -> None:
@@ -118,7 +121,7 @@ class Work:
         def make(owed: OwedInvocation) -> Proposal:
             if told is not None:
                 told()
-            given = Input(address=owed.address, invocation=owed.key, record=record, output=output)
+            given = Input(address=owed.address, invocation=owed.key, record=record, output=output, usage=usage)
             return Proposal(input=given, metadata=metadata)
 
         await self.propose(make)
@@ -128,6 +131,7 @@ class Work:
         error: Exception,
         *,
         record: object = UNSET,
+        usage: object = None,
         metadata: Mapping[str, object] | None = None,
         told: Callable[[ErrorInfo], None] | None = None,
     ) -> None:
@@ -137,7 +141,7 @@ class Work:
         def make(owed: OwedInvocation) -> Proposal:
             if told is not None:
                 told(info)
-            given = Input(address=owed.address, invocation=owed.key, record=record, error=info)
+            given = Input(address=owed.address, invocation=owed.key, record=record, error=info, usage=usage)
             return Proposal(input=given, metadata=metadata)
 
         await self.propose(make)
@@ -150,11 +154,13 @@ class Work:
             error.add_note(note)
         return error_info(error, data=data)
 
-    async def record(self, record: object, *, metadata: Mapping[str, object] | None = None) -> None:
+    async def record(
+        self, record: object, *, usage: object = None, metadata: Mapping[str, object] | None = None
+    ) -> None:
         """Ask for a record to be kept on the invocation, and go on once it is."""
         await self.propose(
             lambda owed: Proposal(
-                input=Input(address=owed.address, invocation=owed.key, record=record), metadata=metadata
+                input=Input(address=owed.address, invocation=owed.key, record=record, usage=usage), metadata=metadata
             )
         )
 
@@ -190,5 +196,13 @@ class Work:
             await self._under_way.wait()
 
 
-Perform: TypeAlias = Callable[[Work], Awaitable[None]]
-"""Carries out one kind of work. What outside code raises, it reports; it raises only for faults of the library."""
+class Perform(Protocol):
+    """Carries out work. What outside code raises, it reports; it raises only for faults of the library."""
+
+    def can(self, owed: OwedInvocation) -> bool:
+        """Whether there is anybody to carry this out: what waits for a person, it may be that nobody asks."""
+        ...
+
+    async def __call__(self, work: Work) -> None:
+        """Carry out one piece of work."""
+        ...

@@ -47,8 +47,8 @@ class ContextType(Protocol):
         """Return a new context with ``fields`` changed; raises FieldError."""
         ...
 
-    def dump(self, context: Any) -> Any:
-        """Return strict JSON data."""
+    def dump(self, context: Any, include: Any = None) -> Any:
+        """Return strict JSON data; ``include`` (as pydantic has it) says of which parts only."""
         ...
 
     def load(self, data: Any) -> Any:

@@ -48,6 +48,9 @@ class InternalEvent:
         return f"InternalEvent({self.type!r})"
 
 
+USAGE = "@agent.usage"
+"""The type of the event that tells a machine what a call has consumed."""
+
 INIT = InternalEvent("@init")
 """What the functions of the initial states see as the event."""
 
@@ -60,12 +63,14 @@ class Input:
         event: an event for that machine; ``by`` says who sent it.
         invocation: the child ``id`` (or, precisely, ``id#seq``) that reports; with ``record``, and with ``output`` or
             ``error`` when it has ended. Given together with ``event``, the event goes first.
+        usage: what the call behind the report has consumed, as JSON. If the root machine handles ``@agent.usage``, it
+            is given that before everything else.
         timer: the timer ``id`` (or ``id#seq``) that has fired.
 
     What is addressed to a child, timer or machine that is there no longer changes nothing.
     """
 
-    __slots__ = ("address", "by", "error", "event", "invocation", "output", "record", "timer")
+    __slots__ = ("address", "by", "error", "event", "invocation", "output", "record", "timer", "usage")
 
     def __init__(
         self,
@@ -78,6 +83,7 @@ class Input:
         output: Any = UNSET,
         error: Any = UNSET,
         timer: str | None = None,
+        usage: Any = None,
     ) -> None:
         self.address = tuple(address)
         self.event = None if event is None else as_event(event)
@@ -87,6 +93,9 @@ class Input:
         self.output = output
         self.error = error
         self.timer = timer
+        self.usage = usage
+        if invocation is None and usage is not None:
+            raise InputError("usage belongs to an invocation: name it", code="invalid-input")
         if invocation is None and not (record is output is error is UNSET):
             raise InputError("record, output and error belong to an invocation: name it", code="invalid-input")
         if output is not UNSET and error is not UNSET:
@@ -95,6 +104,10 @@ class Input:
             raise InputError("an input holds an event, an invocation's report or a timer", code="invalid-input")
         if timer is not None and (event is not None or invocation is not None):
             raise InputError("a timer that fires is an input of its own", code="invalid-input")
+
+    def costing(self, usage: Any) -> Input:
+        """Return this input with what the call behind it has consumed."""
+        return Input(**{**{name: getattr(self, name) for name in self.__slots__}, "usage": usage})
 
     @classmethod
     def done(cls, invocation: str, output: Any = None, *, address: tuple[str, ...] = ()) -> Input:
@@ -137,7 +150,7 @@ def as_event(given: Any) -> Any:
                 code="invalid-event",
             )
         try:
-            event = mapping if type(mapping) is Event else Event(freeze(dict(mapping)))
+            event = mapping if type(mapping) is Event else Event(freeze(dict(mapping), "event"))
         except NotJsonError as error:
             raise InputError(f"event {mapping.get('type')!r}: {error}", code="invalid-event") from None
     else:

@@ -20,6 +20,7 @@ from interlock.errors import (
 from interlock.statechart.builders import state
 from interlock.statechart.compile import compile_table
 from interlock.statechart.context import TypeRefusedError, context_type_of
+from interlock.statechart.context_kind import FieldError
 from interlock.statechart.definition import State, name_of
 from interlock.statechart.effects import Effect
 from interlock.statechart.events import INIT, Event, InternalEvent, event_to_json
@@ -322,8 +323,9 @@ def machine(
     except TypeRefusedError as error:
         raise DefinitionError(str(error), code=error.code, machine=id) from error
     except Exception as error:  # validators and serializers are the author's code
+        reason = f"field {error.field!r}: {error.reason}" if isinstance(error, FieldError) else reason_of(error)
         raise DefinitionError(
-            f"the initial context is refused: {reason_of(error)}", code="invalid-context", machine=id
+            f"the initial context is refused: {reason}", code="invalid-context", machine=id
         ) from error
     table = compile_table(
         id,

@@ -29,7 +29,7 @@ class MappingContext:
             return EMPTY
         if not isinstance(value, Mapping):
             raise TypeError(f"expected a mapping, got {type(value).__name__}")
-        return freeze(dict(cast("Mapping[str, Any]", value)))
+        return freeze(dict(cast("Mapping[str, Any]", value)), "context")
 
     def patch(self, context: Any, fields: Mapping[str, Any]) -> Any:
         """Return a new context with ``fields`` changed."""
@@ -41,7 +41,7 @@ class MappingContext:
             _set_item(new, name, kept)
         return new
 
-    def dump(self, context: Any) -> Any:
+    def dump(self, context: Any, include: Any = None) -> Any:  # noqa: ARG002  # where it fails, freeze says itself
         """Return strict JSON data."""
         return context
 
@@ -89,11 +89,15 @@ class TypedMappingContext(MappingContext):
         """Return a new context with ``fields`` changed."""
         return FrozenDict(context) | validated(fields, self._validators, self._exact, self.name, context)
 
-    def dump(self, context: Any) -> Any:
+    def dump(self, context: Any, include: Any = None) -> Any:
         """Return strict JSON data."""
+        wanted: Mapping[str, Any] = dict.fromkeys(context) if include is None else dict(include)
         return {
-            name: self._validators[name].dump_python(value, mode="json", warnings="error")
+            name: self._validators[name].dump_python(
+                value, mode="json", include=None if (parts := wanted[name]) is True else parts, warnings="error"
+            )
             for name, value in context.items()
+            if name in wanted
         }
 
     def load(self, data: Any) -> Any:

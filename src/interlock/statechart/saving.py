@@ -24,6 +24,7 @@ from interlock.statechart.events import event_to_json
 from interlock.statechart.frozen import FrozenDict, freeze
 from interlock.statechart.owing import Child, Timer
 from interlock.statechart.reasons import reason_of
+from interlock.statechart.unsaved import unloadable, unwritable
 
 if TYPE_CHECKING:
     from interlock.statechart.context_kind import ContextType
@@ -84,13 +85,16 @@ def saved_context(kind: ContextType, context: Any) -> Any:
     except NotJsonError:
         raise
     except Exception as error:  # serializers are the author's code
-        raise NotJsonError(f"cannot be saved: {reason_of(error)}", path="context") from error
+        path = unwritable(context, lambda parts: kind.dump(context, include=parts), "context")
+        raise NotJsonError(f"cannot be saved: {reason_of(error)}", path=path) from error
     if kind.fields is None:
         return data
     try:
         again = kind.load(data)
     except Exception as error:  # validators are the author's code
-        raise NotJsonError(f"is saved in a form that cannot be loaded: {reason_of(error)}", path="context") from error
+        raise NotJsonError(
+            f"is saved in a form that cannot be loaded: {reason_of(error)}", path=unloadable(kind, data, error)
+        ) from error
     if again != context:
         name = next((name for name in kind.fields if _field(again, name) != _field(context, name)), "")
         raise NotJsonError(

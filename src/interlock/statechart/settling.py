@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlock.statechart.budget import Budget
 from interlock.statechart.effects import Start, Terminate, new_effect
+from interlock.statechart.events import USAGE, InternalEvent
 from interlock.statechart.macrostep import begin, macrostep
 from interlock.statechart.moves import UNSET
 from interlock.statechart.selection import select
@@ -95,6 +96,14 @@ def deliver(
         elif "#" in key or given.event is not None or given.record is not UNSET:
             # It is not running any more and has nothing to say: its event and record are void with it.
             return snapshot, ()
+    if given.usage is not None:
+        told = InternalEvent(USAGE, output=root.json(given.usage, "usage", root.table.root, None))
+        if select(root, told):
+            tree.give(root, told)
+            tree.deliver()
+            target = tree.find(given.address)
+            if target is None or target.status != "active":
+                return _result(root)
     if given.event is not None:
         tree.give(target, given.event)
         tree.deliver()

@@ -113,9 +113,11 @@ class ModelContext:
         _set(new, "__pydantic_private__", context.__pydantic_private__)
         return new
 
-    def dump(self, context: Any) -> Any:
+    def dump(self, context: Any, include: Any = None) -> Any:
         """Return strict JSON data."""
-        return self._adapter.dump_python(context, mode="json", by_alias=False, round_trip=True, warnings="error")
+        return self._adapter.dump_python(
+            context, mode="json", include=include, by_alias=False, round_trip=True, warnings="error"
+        )
 
     def load(self, data: Any) -> Any:
         """Return the context that :meth:`dump` wrote."""
@@ -173,9 +175,9 @@ class DataclassContext:
         except Exception as error:  # __post_init__ is the author's code; whatever it raises refuses the patch
             raise FieldError("invalid-field", ", ".join(fields), f"{type(error).__name__}: {error}") from error
 
-    def dump(self, context: Any) -> Any:
+    def dump(self, context: Any, include: Any = None) -> Any:
         """Return strict JSON data."""
-        return self._adapter.dump_python(context, mode="json", round_trip=True, warnings="error")
+        return self._adapter.dump_python(context, mode="json", include=include, round_trip=True, warnings="error")
 
     def load(self, data: Any) -> Any:
         """Return the context that :meth:`dump` wrote."""

@@ -51,8 +51,9 @@ class SavedSnapshot:
 class Store(Protocol):
     """Logs by thread id. All methods may be called from any task, any event loop (asyncio, trio) and any process.
 
-    Whatever goes wrong is a :class:`interlock.errors.JournalError`, and then nothing has been changed; unless a server's
-    connection was lost in the middle of a write, when nobody can know, and the message says so: read the thread.
+    Whatever goes wrong is a :class:`interlock.errors.JournalError`, and then nothing has been changed; unless the
+    connection to a server was lost in the middle of a write, when nobody can know, and the message says so: read the
+    thread.
     """
 
     async def append(self, thread_id: str, expected_index: int, entries: Sequence[LogEntry]) -> None:

@@ -1,0 +1,210 @@
+"""A plan from its request to the events that are sent: all of it pure, as for decisions.
+
+What a plan has done is in its records: each event that was picked, and each choice that was refused. So a plan that is
+taken up elsewhere goes on where it stands. The events of an atomic plan are only picked at first, each judged where the
+ones before it would lead; they are sent together, or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from interlock.agent.contract import Choice
+from interlock.agent.decisions import judge, said
+from interlock.agent.descriptors import EventDescriptor, describe, tool_names
+from interlock.agent.events import Event, EventClass
+from interlock.agent.legality import Offer, matching, offer, refusal
+from interlock.agent.plan import PLAN_DONE, PlanSpec, PlanWording, Stopped
+from interlock.agent.reading import AnyMachine, classes_of, read_event
+from interlock.agent.reasons import short
+from interlock.agent.requests import DecisionAttempt, DecisionRequest, JsonObject, PlanRequest
+from interlock.errors import InputError
+from interlock.statechart import UNSET, Input, OwedInvocation, Snapshot, transition
+from interlock.statechart.events import event_to_json
+
+__all__ = ["PlanLedger", "Planned", "plan_ledger", "plan_request", "planned", "renewed_plan"]
+
+_SCHEMA: Mapping[str, object] = {"additionalProperties": False, "properties": {}, "type": "object"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanLedger:
+    """What a plan has picked so far, and which choices for the step of now were refused."""
+
+    applied: tuple[JsonObject, ...] = ()
+    attempts: tuple[DecisionAttempt, ...] = ()
+
+
+def plan_ledger(records: Iterable[object]) -> PlanLedger:
+    """Return what the records of a plan come to; raises :class:`InputError` for what is no such record."""
+    applied: list[JsonObject] = []
+    attempts: list[DecisionAttempt] = []
+    for number, record in enumerate(cast("Iterable[Mapping[str, Any]]", records)):
+        try:
+            if record["kind"] == "step":
+                applied.append(record["event"])
+                attempts.clear()
+            else:
+                attempts.append(DecisionAttempt.from_json(record))
+                # What had been picked after the last step that can still be taken is picked anew.
+                del applied[record.get("kept", len(applied)) :]
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"record {number} is no step of a plan: {short(record)}", code="invalid-input") from error
+    return PlanLedger(applied=tuple(applied), attempts=tuple(attempts))
+
+
+def plan_request(machine: AnyMachine, owed: OwedInvocation) -> PlanRequest | Planned:
+    """Return what a running plan asks next, or how it ends where there is nothing to ask."""
+    words = cast("PlanWording", _spec(owed).words(owed.snapshot, owed.state or "(root)"))
+    spec = _spec(owed)
+    empty = PlanRequest(
+        id=owed.identity,
+        src=owed.src,
+        name=spec.name or owed.id,
+        events=(),
+        steps_remaining=words.max_steps,
+        **said(words),
+    )
+    return _asked(machine, owed, empty, words.max_steps)
+
+
+def renewed_plan(machine: AnyMachine, owed: OwedInvocation, request: PlanRequest) -> PlanRequest | Planned:
+    """Return ``request`` as it stands now, in its own words."""
+    return _asked(machine, owed, request, request.steps_remaining + len(request.applied))
+
+
+def _asked(machine: AnyMachine, owed: OwedInvocation, request: PlanRequest, max_steps: int) -> PlanRequest | Planned:
+    ledger = plan_ledger(owed.records)
+    here = _standing(machine, owed, ledger.applied)
+    found = offer(machine, here, _spec(owed), state=owed.state or "(root)")
+    if not found.events:
+        return _over(machine, owed, ledger.applied, "no-legal-events", None)
+    return replace(
+        request,
+        events=_described(machine, found),
+        withheld=tuple(event.type for event in found.withheld),
+        attempts=ledger.attempts,
+        applied=ledger.applied,
+        steps_remaining=max_steps - len(ledger.applied),
+    )
+
+
+def _described(machine: AnyMachine, found: Offer) -> tuple[EventDescriptor, ...]:
+    classes = classes_of(machine)
+    done = EventDescriptor(
+        type=PLAN_DONE,
+        tool_name=tool_names([*classes, PLAN_DONE])[PLAN_DONE],
+        description="Nothing more is to be done: end here.",
+        input_schema=_SCHEMA,
+    )
+    return (*describe(found.events, among=classes.values()), done)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """What a choice of a plan comes to: inputs that are committed together, or an attempt that was refused.
+
+    ``stopped`` says why the plan has ended, if it has; ``kept`` how many of the picked events stand, if not all.
+    """
+
+    event: Event | None = None
+    inputs: tuple[Input, ...] = ()
+    stopped: Stopped | None = None
+    steps: tuple[JsonObject, ...] = ()
+    attempt: DecisionAttempt | None = None
+    kept: int | None = None
+
+
+def planned(machine: AnyMachine, owed: OwedInvocation, request: DecisionRequest, choice: Choice) -> Planned:
+    """Judge a choice of a plan where the machine stands now (an atomic one: where its steps so far would lead)."""
+    applied = plan_ledger(owed.records).applied
+    if choice.problem is None and _kind(choice) == PLAN_DONE:
+        return _over(machine, owed, applied, "done", None)
+    judged = judge(machine, _standing(machine, owed, applied), request, choice)
+    if isinstance(judged, DecisionAttempt):
+        return Planned(attempt=judged)
+    steps = (*applied, cast("JsonObject", event_to_json(judged)))
+    stopped: Stopped | None = None
+    if _stops(_spec(owed), judged, classes_of(machine)):
+        stopped = "stop-event"
+    elif isinstance(request, PlanRequest) and request.steps_remaining <= 1:
+        stopped = "max-steps"
+    record = {"kind": "step", "event": steps[-1]}
+    if _spec(owed).atomic:
+        if stopped is not None or _left(owed, _standing(machine, owed, steps)):
+            return _over(machine, owed, steps, stopped or "done", judged)
+        kept = Input(address=owed.address, invocation=owed.key, record=record)
+        return Planned(event=judged, inputs=(kept,), steps=steps)
+    output = UNSET if stopped is None else _result(steps, stopped)
+    sent = Input(address=owed.address, event=judged, by="plan", invocation=owed.key, record=record, output=output)
+    return Planned(event=judged, inputs=(sent,), steps=steps, stopped=stopped)
+
+
+def _over(
+    machine: AnyMachine,
+    owed: OwedInvocation,
+    steps: tuple[JsonObject, ...],
+    stopped: Stopped,
+    event: Event | None,
+) -> Planned:
+    """Return the end of a plan; of an atomic one: all of its events, if they can still be sent, one after the other."""
+    if not (_spec(owed).atomic and steps):
+        return Planned(event=event, inputs=(_completed(owed, steps, stopped),), steps=steps, stopped=stopped)
+    events = [_read(machine, step) for step in steps]
+    here: Snapshot[Any] = owed.snapshot
+    for number, found in enumerate(events):
+        wrong = refusal(here, found)
+        if wrong is not None:
+            reason = f"the machine has moved on since step {number + 1} was picked: {wrong}"
+            attempt = DecisionAttempt(failure="moved-on", reason=reason, event=steps[number])
+            return Planned(attempt=attempt, kept=number)
+        here, _ = transition(machine, here, found, at=0.0)
+    sent = [Input(address=owed.address, event=found, by="plan") for found in events[:-1]]
+    last = Input(address=owed.address, event=events[-1], by="plan", invocation=owed.key, output=_result(steps, stopped))
+    return Planned(event=event, inputs=(*sent, last), steps=steps, stopped=stopped)
+
+
+def _completed(owed: OwedInvocation, steps: Sequence[JsonObject], stopped: Stopped) -> Input:
+    return Input(address=owed.address, invocation=owed.key, output=_result(steps, stopped))
+
+
+def _result(steps: Sequence[JsonObject], stopped: Stopped) -> dict[str, object]:
+    return {"steps": [dict(step) for step in steps], "stopped": stopped}
+
+
+def _standing(machine: AnyMachine, owed: OwedInvocation, applied: Sequence[JsonObject]) -> Snapshot[Any]:
+    """Return where a plan stands: where the machine is, and for an atomic plan where its events would lead."""
+    here: Snapshot[Any] = owed.snapshot
+    if _spec(owed).atomic:
+        for step in applied:
+            # Nothing that a step would start is started, so the time of a timer does not matter.
+            here, _ = transition(machine, here, _read(machine, step), at=0.0)
+    return here
+
+
+def _left(owed: OwedInvocation, here: Snapshot[Any]) -> bool:
+    child = here.children.get(owed.id)
+    return child is None or child.seq != owed.seq
+
+
+def _read(machine: AnyMachine, step: JsonObject) -> Event:
+    read = read_event(classes_of(machine), step)
+    if not isinstance(read, Event):
+        raise InputError(f"a step of the plan is no event: {read.reason}", code="invalid-event")
+    return read
+
+
+def _stops(spec: PlanSpec, event: Event, classes: Mapping[str, EventClass]) -> bool:
+    return any(event.type in matching(entry, classes) for entry in spec.stops)
+
+
+def _kind(choice: Choice) -> object:
+    return choice.event.type if isinstance(choice.event, Event) else choice.event.get("type")
+
+
+def _spec(owed: OwedInvocation) -> PlanSpec:
+    if not isinstance(owed.logic, PlanSpec):
+        raise InputError(f"invocation {owed.identity!r} (source {owed.src!r}) is no plan", code="invalid-input")
+    return owed.logic

@@ -1,0 +1,335 @@
+"""Machines as workflows of DBOS, in SQLite or PostgreSQL (extra ``dbos``).
+
+    host = DBOSHost(machine, executors)                        # before DBOS.launch()
+    DBOS(config={"name": "app", "application_version": application_version("app", host), ...})
+    DBOS.launch()
+    host.start(input, workflow_id="case-7")
+    host.send("case-7", Approve(by="Ann"), event_id="mail-12")
+    host.result("case-7")
+
+All methods are plain functions that talk to the database: from a running event loop, call them in a thread
+(``anyio.to_thread.run_sync``). The workflows themselves run on DBOS's own loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import threading
+from collections.abc import Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
+
+from pydantic_core import to_json
+
+from interlock import errors
+from interlock.agent.contract import Executors
+from interlock.agent.reasons import short
+from interlock.errors import (
+    BindError,
+    ErrorInfo,
+    HostError,
+    InterlockError,
+    LogVersionError,
+    MachineFailedError,
+    MissingExtraError,
+)
+from interlock.hosts.dbos_steps import LiveSteps, RecordedSteps, RecordEndsError
+from interlock.hosts.loop import message_of, run_durably
+from interlock.hosts.standing import Standing
+from interlock.journal import LogEntry
+from interlock.run import bind
+from interlock.run.arguments import checked_executors, checked_machine
+from interlock.run.border import check_input, read_event
+from interlock.run.steps import AgentStep
+from interlock.statechart import Machine, Snapshot
+from interlock.statechart.frozen import freeze
+
+if TYPE_CHECKING:
+    from dbos import PortableWorkflowError, WorkflowStatus
+
+__all__ = ["DBOSHost", "application_version"]
+
+C = TypeVar("C")
+I = TypeVar("I")  # noqa: E741  # input
+O = TypeVar("O")  # noqa: E741  # output
+
+_ENTERS_WITHIN = 10.0
+"""Seconds in which a started workflow begins to run. Nothing is lost where it does not: it is stored."""
+
+_ACTIVE = frozenset({"PENDING", "ENQUEUED", "DELAYED"})
+_LOST = {"CANCELLED": "was cancelled", "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "was recovered too often"}
+
+
+class _ProcessEndsError(BaseException):
+    """The process ends in an orderly way (``DBOS.destroy()``) while a workflow runs."""
+
+
+class DBOSHost(Generic[C, I, O]):
+    """Runs a machine as a workflow of DBOS: each model call, tool and function is one step that is recorded."""
+
+    def __init__(
+        self,
+        machine: Machine[C, I, O],
+        executors: Executors | None = None,
+        *,
+        actors: Mapping[str, object] | None = None,
+        name: str | None = None,
+        max_model_calls: int = 100,
+    ) -> None:
+        """Register the workflow; do this before ``DBOS.launch()``, in every process that is to run it.
+
+        Arguments:
+            machine: the machine.
+            executors: who carries out model calls, async or plain.
+            actors: functions or machines by source, as for ``run_agent``.
+            name: the workflow's name in DBOS; ``interlock.<machine id>``, if not given.
+            max_model_calls: how many model calls one workflow may make.
+
+        Raises :class:`MissingExtraError` without the package ``dbos``, :class:`BindError` for an executor or function
+        that is missing.
+        """
+        checked_machine(machine, actors)
+        if isinstance(max_model_calls, bool) or not isinstance(cast("object", max_model_calls), int):
+            raise BindError(f"max_model_calls={max_model_calls!r}; give a whole number of 0 or more")
+        self._machine = machine.provide(actors) if actors else machine
+        self._executors = checked_executors(executors)
+        bind.check(self._machine, self._executors)
+        self._most = max_model_calls
+        self._entered: dict[str, threading.Event] = {}
+        self._dbos = _library()
+        self.name = name or f"interlock.{machine.id}"
+
+        async def workflow(begun: dict[str, Any]) -> dict[str, Any]:
+            entered = self._entered.get(cast("str", self._dbos.DBOS.workflow_id))
+            try:
+                if entered is not None:
+                    entered.set()
+                return await self._run(begun)
+            except asyncio.CancelledError:
+                # DBOS takes a cancelled future for a failed workflow and would keep it as one. This, which it knows
+                # nothing of, leaves the workflow as it is: to be recovered.
+                raise _ProcessEndsError from None
+
+        portable = self._dbos.WorkflowSerializationFormat.PORTABLE
+        self._workflow = self._dbos.DBOS.workflow(name=self.name, serialization_type=portable)(workflow)
+
+    @property
+    def machine(self) -> Machine[C, I, O]:
+        """The machine, with its sources."""
+        return self._machine
+
+    def start(self, input: I | None = None, *, workflow_id: str) -> str:
+        """Start the machine, once: a second start under the same id with the same input changes nothing.
+
+        Returns the workflow's id. Raises :class:`InputError` for a refused input, :class:`HostError`
+        (``workflow-exists``) for an id that was started with another input, :class:`LogVersionError` for one that was
+        begun by another version.
+        """
+        if not workflow_id or not isinstance(cast("object", workflow_id), str):
+            raise BindError(f"workflow_id={short(workflow_id)}; give a text that is not empty")
+        check_input(self._machine, input)
+        begun = {
+            "machine": self._machine.id,
+            "version": self._machine.version,
+            "input": json.loads(to_json(self._machine.input_json(input))),
+        }
+        known = self._dbos.DBOS.get_workflow_status(workflow_id)
+        if known is None:
+            entered = self._entered[workflow_id] = threading.Event()
+            with self._dbos.SetWorkflowID(workflow_id):
+                self._dbos.DBOS.start_workflow(self._workflow, begun)
+            # An orderly end of the process before that would be kept by DBOS as the workflow's failure.
+            entered.wait(_ENTERS_WITHIN)
+            self._entered.pop(workflow_id, None)
+            known = self._dbos.DBOS.get_workflow_status(workflow_id)
+        before = self._begun(workflow_id, known)
+        self._check_version(workflow_id, before)
+        if before["input"] != begun["input"]:
+            raise HostError(
+                f"workflow {workflow_id!r} of machine {self._machine.id!r} was started with another input; choose "
+                "another id",
+                code="workflow-exists",
+            )
+        return workflow_id
+
+    def send(self, workflow_id: str, event: object, *, event_id: str | None = None) -> None:
+        """Send an event to a machine.
+
+        Arguments:
+            workflow_id: whose.
+            event: an instance of one of the machine's event classes, or a mapping with ``type`` beside its fields.
+            event_id: with it the event counts once, however often it is sent.
+
+        It is stored before this returns. Whether it is legal shows when the machine takes it: an event that nothing
+        waits for then changes nothing, and is listed in ``standing(...).ignored``.
+
+        Raises :class:`InputError` for what is no event of the machine, :class:`HostError` for an unknown workflow,
+        :class:`LogVersionError` for one that was begun by another version.
+        """
+        read = read_event(self._machine, event)
+        if event_id is not None and (not event_id or event_id.startswith("evt_")):
+            raise BindError(f"event_id={short(event_id)}; give a text that is not empty, nor begins as entries' own do")
+        status = self._status(workflow_id)
+        if status.status in _ACTIVE:
+            self._check_version(workflow_id, self._begun(workflow_id, status))
+        self._dbos.DBOS.send(
+            workflow_id,
+            to_json(message_of(read, event_id)).decode(),
+            idempotency_key=event_id,
+            serialization_type=self._dbos.WorkflowSerializationFormat.PORTABLE,
+        )
+
+    def result(self, workflow_id: str, *, poll: float = 1.0) -> O:
+        """Wait until a machine has ended, and return its output.
+
+        Arguments:
+            workflow_id: whose.
+            poll: seconds between two looks into the database.
+
+        Raises :class:`MachineFailedError` for a machine that has failed, :class:`HostError` for a workflow that is not
+        there or was given up, :class:`LogVersionError` for one that another version has begun and not ended: waiting
+        for it here would be waiting for ever.
+        """
+        status = self._status(workflow_id)
+        if status.status in _ACTIVE:
+            self._check_version(workflow_id, self._begun(workflow_id, status))
+        try:
+            handle = self._dbos.DBOS.retrieve_workflow(workflow_id)
+            ended: Any = handle.get_result(polling_interval_sec=poll)
+        except self._dbos.PortableWorkflowError as error:
+            _raise_known(error)
+        except self._dbos.error.DBOSException:
+            status = self._status(workflow_id)
+            if status.status not in _LOST:
+                raise
+            raise HostError(
+                f"workflow {workflow_id!r} of machine {self._machine.id!r} {_LOST[status.status]}; see DBOS's own "
+                "tools for resuming it",
+                code="workflow-lost",
+            ) from None
+        return self._output(ended["output"])
+
+    def standing(self, workflow_id: str) -> Standing[C]:
+        """Return how far a machine has come, with its log; worked out from the recorded steps, without any call.
+
+        Raises :class:`HostError` for an unknown workflow, :class:`LogVersionError` for one of another version.
+        """
+        begun = self._begun(workflow_id, self._status(workflow_id))
+        self._check_version(workflow_id, begun)
+        listed = self._dbos.DBOS.list_workflow_steps(workflow_id)
+        recorded = RecordedSteps(workflow_id, [(item["function_name"], item["output"]) for item in listed])
+        entries: list[LogEntry] = []
+        ignored: list[object] = []
+        last: list[Snapshot[C]] = []
+
+        def told(step: AgentStep[Any], event: object) -> None:
+            entries.extend(step.entries)
+            last[:] = [step.snapshot]
+            if event is not None:
+                ignored.append(freeze(event))
+
+        looking = run_durably(
+            self._machine, self._input(begun), self._executors, recorded, max_model_calls=self._most, told=told
+        )
+        try:
+            looking.send(None)  # it waits for nothing: all that it asks for is there, or is not
+        except (StopIteration, RecordEndsError, MachineFailedError):
+            pass
+        finally:
+            looking.close()
+        return Standing(snapshot=last[0] if last else None, entries=tuple(entries), ignored=tuple(ignored))
+
+    # -- the workflow ------------------------------------------------------------------------------------------------
+
+    async def _run(self, begun: dict[str, Any]) -> dict[str, Any]:
+        workflow_id = cast("str", self._dbos.DBOS.workflow_id)
+        self._check_version(workflow_id, begun)
+        steps = LiveSteps(self._dbos.DBOS, workflow_id)
+        try:
+            snapshot = await run_durably(
+                self._machine, self._input(begun), self._executors, steps, max_model_calls=self._most
+            )
+        finally:
+            await steps.end()
+        return {"output": snapshot.dump()["output"]}
+
+    def _input(self, begun: Mapping[str, Any]) -> object:
+        given = begun["input"]
+        return None if given is None else self._machine.input_from_json(freeze(given))
+
+    def _output(self, output: object) -> O:
+        adapter = self._machine.output_type
+        found: O = freeze(output) if adapter is None else adapter.validate_json(to_json(output))
+        return found
+
+    # -- whose workflow it is ----------------------------------------------------------------------------------------
+
+    def _status(self, workflow_id: str) -> WorkflowStatus:
+        status = self._dbos.DBOS.get_workflow_status(workflow_id)
+        if status is None:
+            raise HostError(f"DBOS knows no workflow {workflow_id!r}; start it with host.start(...)")
+        return cast("WorkflowStatus", status)
+
+    def _begun(self, workflow_id: str, status: WorkflowStatus) -> Mapping[str, Any]:
+        """Return what a workflow was started with."""
+        if status.name != self.name or status.input is None:
+            raise HostError(
+                f"workflow {workflow_id!r} is one of {status.name!r}, this host runs {self.name!r}; ask that one's host"
+            )
+        found: Mapping[str, Any] = status.input["args"][0]
+        return found
+
+    def _check_version(self, workflow_id: str, begun: Mapping[str, Any]) -> None:
+        machine = self._machine
+        if begun["machine"] == machine.id and begun["version"] == machine.version:
+            return
+        raise LogVersionError(
+            f"workflow {workflow_id!r} was begun by version {begun['version']!r} of machine {begun['machine']!r}, this "
+            f"is version {machine.version!r} of {machine.id!r}; let a process with that version end it (DBOS hands it "
+            "to none of another application_version), or keep the machine's version= if nothing that matters has "
+            "changed",
+            index=0,
+            expected=machine.version,
+            actual=str(begun["version"]),
+        )
+
+
+def application_version(app: str, *hosts: DBOSHost[Any, Any, Any]) -> str:
+    """Return an ``application_version`` for DBOS that is another one if, and only if, one of the machines is.
+
+    DBOS recovers the workflows of its own version only, so those of an older machine wait for a process that has it.
+    Left to itself, DBOS makes the version of the workflows' source, which is the same for all machines.
+
+    Arguments:
+        app: the application's ``name`` in DBOS: two applications in one database may not have a version in common.
+        hosts: all hosts of the application.
+    """
+    listed = sorted([host.name, host.machine.id, host.machine.version] for host in hosts)
+    return f"{app}-{hashlib.sha256(json.dumps(listed).encode()).hexdigest()[:16]}"
+
+
+def _library() -> ModuleType:
+    try:
+        import dbos
+    except ImportError as error:
+        raise MissingExtraError(
+            "running machines on DBOS needs the package 'dbos', which is not installed: pip install 'interlock[dbos]'",
+            package="dbos",
+            extra="dbos",
+        ) from error
+    return dbos
+
+
+def _raise_known(error: PortableWorkflowError) -> NoReturn:
+    """Raise what a workflow has ended with as the error that it was, where it is one of this library's."""
+    data = cast("dict[str, Any]", error.data) if isinstance(error.data, dict) else {}
+    if error.name == "MachineFailedError" and "info" in data:
+        raise MachineFailedError(str(data["message"]), info=ErrorInfo.from_json(data["info"])) from None
+    kind = getattr(errors, str(error.name), None)
+    if isinstance(kind, type) and issubclass(kind, InterlockError):
+        known = kind.__new__(kind, error.message)
+        vars(known).update({**data, "message": error.message, "code": str(error.code)})
+        raise known from None
+    raise error
