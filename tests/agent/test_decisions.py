@@ -69,6 +69,7 @@ def test_a_request_is_plain_data():
         "seed": None,
         "stop_sequences": [],
         "metadata": {},
+        "call_key": None,
     }
 
 

@@ -163,7 +163,7 @@ def _recorded(url: str, thread: str) -> frozenset[str]:
         if entry.invocation is None:
             continue
         identity = "/".join((*entry.to, entry.invocation))
-        if "usage" in entry.metadata:
+        if entry.usage is not None:
             keys.add(f"{execution}:{identity}.{records[identity]}")
         if entry.record is not il.statechart.UNSET:
             records[identity] += 1

@@ -398,7 +398,7 @@ async def test_a_state_that_could_not_be_saved_ends_the_run_with_its_path(stored
     result = await il.run_agent(machine, event=Set(), **options)
     assert isinstance(result, il.Failed)
     assert (result.cause, result.error.code) == ("journal", "not-json")
-    assert result.error.message.startswith("context.rates: nan has no form in JSON")
+    assert result.error.message.startswith("context.rates[0]: nan has no form in JSON")
     assert "machine 'm'" in result.error.message
     assert result.snapshot is not None
     assert result.snapshot.context == Rates()
