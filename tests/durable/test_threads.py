@@ -209,8 +209,9 @@ async def test_starting_a_thread_again_goes_on_with_it_or_says_why_not():
         {"store": {}, "thread_id": "t"},
         {"event_id": "a"},
         {"event": YES, "event_id": ""},
+        {"event": YES, "event_id": "evt_00000004"},
     ],
-    ids=["no-store", "no-thread", "empty-thread", "no-such-store", "no-event", "empty-id"],
+    ids=["no-store", "no-thread", "empty-thread", "no-such-store", "no-event", "empty-id", "own-id"],
 )
 async def test_a_store_and_its_thread_belong_together(options: Any):
     with pytest.raises(il.BindError):

@@ -217,7 +217,7 @@ async def quiet(committed: list[object], count: int) -> None:
         if len(committed) >= count:
             break
         await anyio.lowlevel.checkpoint()
-    assert len(committed) == count
+    assert len(committed) >= count  # a timer without a delay does not wait for us
     for _ in range(12):
         await anyio.lowlevel.checkpoint()
 

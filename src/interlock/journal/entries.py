@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, cast, get_args
@@ -30,7 +31,7 @@ from interlock.statechart import UNSET, FrozenDict, Input, InternalEvent
 from interlock.statechart.events import event_to_json
 from interlock.statechart.frozen import EMPTY, freeze
 
-__all__ = ["INIT", "RESUME", "SCHEMA_VERSION", "EntryStatus", "JsonObject", "LogEntry", "entry_id"]
+__all__ = ["INIT", "RESUME", "SCHEMA_VERSION", "EntryStatus", "JsonObject", "LogEntry", "entry_id", "wrong_id"]
 
 SCHEMA_VERSION = 1
 INIT = "@agent.init"
@@ -45,6 +46,15 @@ EntryStatus: TypeAlias = Literal["working", "waiting", "done", "error"]
 def entry_id(index: int) -> str:
     """Return the id of an entry that nobody has given one."""
     return f"evt_{index:08d}"
+
+
+def wrong_id(given: object) -> str | None:
+    """Return why this cannot be the id that somebody gives an event; None where it can."""
+    if not isinstance(given, str) or not 0 < len(given) <= 512 or "\0" in given:
+        return "give a text of 1 to 512 characters"
+    if re.fullmatch(r"evt_\d{8,}", given):
+        return "ids such as evt_00000000 are the log's own, and a later entry would have to have this one"
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,10 +10,11 @@ from interlock.agent.contract import Executors
 from interlock.agent.reasons import short
 from interlock.errors import BindError
 from interlock.journal import Store
+from interlock.journal.entries import wrong_id
 from interlock.run.abort import Abort
 from interlock.statechart import Machine
 
-__all__ = ["check_arguments", "check_executor", "checked_executors", "checked_machine", "checked_on"]
+__all__ = ["check_arguments", "check_event_id", "check_executor", "checked_executors", "checked_machine", "checked_on"]
 
 _SLOTS = ("decide", "generate_text", "stream_text")
 
@@ -89,13 +90,22 @@ def check_arguments(
         raise _wrong(f"store={short(store)}; give a store, such as SQLiteStore('runs.db')")
     if thread_id is not None and (not isinstance(thread_id, str) or not thread_id):
         raise _wrong(f"thread_id={short(thread_id)}; give a text that is not empty")
-    if event_id is not None and (not isinstance(event_id, str) or not event_id or event is None):
-        raise _wrong(f"event_id={short(event_id)}; give a text that is not empty, together with event=")
+    if event_id is not None:
+        check_event_id(event_id)
+        if event is None:
+            raise _wrong(f"event_id={short(event_id)} names an event; give event= with it")
     if replies is not None and not isinstance(replies, Mapping):
         raise _wrong(f"replies={short(replies)}; give replies by the id of their question")
     for name, given in observers.items():
         if given is not None and not callable(given):
             raise _wrong(f"{name}={short(given)} is no function; give one that takes {_TAKEN[name]}")
+
+
+def check_event_id(event_id: object) -> None:
+    """Refuse what cannot name an event."""
+    wrong = wrong_id(event_id)
+    if wrong is not None:
+        raise _wrong(f"event_id={short(event_id)}: {wrong}")
 
 
 def checked_on(on: object) -> Mapping[object, Callable[..., object]]:

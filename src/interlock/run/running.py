@@ -14,7 +14,7 @@ from interlock.errors import BindError
 from interlock.journal import Store
 from interlock.run import bind
 from interlock.run.abort import Abort
-from interlock.run.arguments import check_arguments, checked_executors, checked_machine, checked_on
+from interlock.run.arguments import check_arguments, check_event_id, checked_executors, checked_machine, checked_on
 from interlock.run.border import check_input, read_event
 from interlock.run.clock import Clock, SystemClock
 from interlock.run.driver import Driver, Timers
@@ -103,6 +103,8 @@ class Run(Generic[C, I, O]):
     async def send(self, event: GivenEvent, event_id: str | None = None) -> None:
         """Deliver an event from outside; raises :class:`InputError` for what is none of the machine's."""
         delivered = read_event(self._machine, event)
+        if event_id is not None:
+            check_event_id(event_id)
         if event_id is not None and await self._driver.log.known(event_id):
             self._driver.repeated(delivered)
         else:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -35,6 +34,7 @@ from interlock.errors import (
     did_you_mean,
 )
 from interlock.journal import Advance, Head, LogEntry, advance, begin, begin_from, replay
+from interlock.journal.entries import wrong_id
 from interlock.journal.head import head_of, machine_at
 from interlock.run.border import AnyMachine, error_info, read_event
 from interlock.run.noted import spent
@@ -202,7 +202,9 @@ def transition_agent_step(
     before = step if isinstance(step, AgentStep) else initial_agent_step(machine, snapshot=step, at=at)
     head = checked_head(machine, before)
     if event_id is not None:
-        _check_id(machine, event_id)
+        wrong = wrong_id(event_id)
+        if wrong is not None:
+            raise InputError(f"machine {machine.id!r}: event_id={short(event_id)}: {wrong}", code="invalid-input")
     if isinstance(event, OwedTimer):
         given = Input.fired(event.key, address=event.address)
     elif isinstance(event, Input):
@@ -397,15 +399,6 @@ def _read(head: Head[Any], given: Input) -> Input:
         error=given.error,
         usage=given.usage,
     )
-
-
-def _check_id(machine: AnyMachine, given: str) -> None:
-    if not given or re.fullmatch(r"evt_\d{8,}", given):
-        raise InputError(
-            f"machine {machine.id!r}: event_id={given!r}; give a text that is not empty and no id of the log's own "
-            "(evt_00000000), which a later entry would have to have",
-            code="invalid-input",
-        )
 
 
 def _owed(
