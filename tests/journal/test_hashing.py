@@ -176,7 +176,7 @@ def test_a_state_that_could_not_be_saved_is_refused_with_the_field():
     after, _ = sc.transition(machine, before, Rate())
     with pytest.raises(il.NotJsonError, match="nan has no form in JSON") as raised:
         state_hash(after)
-    assert raised.value.path == "context.rates"
+    assert raised.value.path == "context.rates[0]"
 
 
 @pytest.mark.parametrize("file", files_in(DATA), ids=lambda file: file.stem)

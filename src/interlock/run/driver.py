@@ -211,8 +211,8 @@ class Driver(Generic[C]):
         finally:
             self._over = True
             self._rested.set()
-        if self._inbox:
-            self._ignore(self._inbox[0][0].event)
+        for given, _, _ in reversed(self._inbox):  # the result names the one that came first
+            self._ignore(given.event)
         await self._observers.deliver()
 
     async def _go(self, group: anyio.abc.TaskGroup, *, stay: bool) -> None:
