@@ -23,6 +23,7 @@ from interlock.agent.decisions import checked_choice, decision_request, delivery
 from interlock.agent.descriptors import EventDescriptor, describe
 from interlock.agent.envelope import parse_provider_output, provider_output_schema
 from interlock.agent.events import Event
+from interlock.agent.interactions import Interaction, InteractionChoice, event_from_interaction, get_interaction
 from interlock.agent.legality import candidates
 from interlock.agent.message_helpers import (
     assistant_message,
@@ -58,6 +59,7 @@ from interlock.agent.messages_schema import MessagesSchema, messages_schema
 from interlock.agent.model_refs import ModelRef, parse_model_ref
 from interlock.agent.plan import PlanResult
 from interlock.agent.reading import parse_event
+from interlock.agent.reports import ChildDone, ChildFailed
 from interlock.agent.requests import DecisionAttempt, DecisionRequest, PlanRequest
 from interlock.agent.setup import mapping, setup_agent
 from interlock.agent.text import TextRequestDefinition, TextSpec, text_request
@@ -90,6 +92,8 @@ __all__ = [
     "AssistantPart",
     "CallSpec",
     "CallUsage",
+    "ChildDone",
+    "ChildFailed",
     "Choice",
     "ContentOutput",
     "DecideExecutor",
@@ -105,6 +109,8 @@ __all__ = [
     "FilePart",
     "FinishReason",
     "ImagePart",
+    "Interaction",
+    "InteractionChoice",
     "JsonOutput",
     "Ledger",
     "MediaData",
@@ -150,7 +156,9 @@ __all__ = [
     "decision_request",
     "delivery",
     "describe",
+    "event_from_interaction",
     "final_output",
+    "get_interaction",
     "get_message_text",
     "judge",
     "mapping",

@@ -84,7 +84,7 @@ def acted(machine: AnyMachine, owed: OwedInvocation, asked: ToolCall) -> Acted:
     Raises :class:`StepError` where one of the machine's functions raises.
     """
     event_class = _events(machine)[asked.name]
-    given = {} if asked.input is None else asked.input
+    given: object = {} if asked.input is None else asked.input
     if not isinstance(given, Mapping):
         return _answered(owed, asked, f"{asked.name} needs an object of fields, not {short(given)}")
     # Its type is the tool's, whatever else the model says.

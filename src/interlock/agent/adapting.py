@@ -44,6 +44,9 @@ class Adapted:
         self.check = check
         self.encode = encode
 
+    def __deepcopy__(self, memo: object) -> Adapted:
+        return self  # as functions do: a label stands in the meta of a state, which is copied
+
     def __call__(self, context: object, *rest: object) -> object:
         """Call the author's function with the context and whatever else it takes, each in its own form."""
         if self.narrow is not None:

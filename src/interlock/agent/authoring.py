@@ -17,6 +17,7 @@ from interlock.agent.decide import DECIDE, DecideSpec
 from interlock.agent.declared import check_machine, collect_sources
 from interlock.agent.events import Event
 from interlock.agent.fields import DecideFields, Delay, InvokeFields, PlanFields, StateFields, Targets
+from interlock.agent.interaction_meta import check_interactions
 from interlock.agent.outputs import adapter_of
 from interlock.agent.plan import PLAN, PlanResult, PlanSpec
 from interlock.agent.promises import check_promises
@@ -152,7 +153,10 @@ class Agent(Reactions[P, C, I, O], States[P, C, I, O], Asking[P, C, I, O]):
             fields: as for any work that a state starts.
         """
         known_keywords("user_input", fields, InvokeFields)
-        made: Any = schema if isinstance(schema, TypeAdapter) else adapter_of(schema, "user_input(schema=): ")
+        given: object = schema
+        made: TypeAdapter[Any] = (
+            cast("Any", given) if isinstance(given, TypeAdapter) else adapter_of(given, "user_input(schema=): ")
+        )
         spec = UserInputSpec(
             name=name,
             prompt=self._adapted(prompt, "user_input(prompt=)", ("context",)),
@@ -367,6 +371,7 @@ class Agent(Reactions[P, C, I, O], States[P, C, I, O], Asking[P, C, I, O]):
         check_machine(made, self._events)
         check_promises(made)
         check_constants(made, self._events, self._emits, self._models)
+        check_interactions(made, self._events)
         check_prospects(made, self._events)
         return cast("Machine[C, I, O]", made)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from interlock.agent.adapting import Adapted, Decode, check_arguments
 from interlock.agent.emitting import EmitCheck
 from interlock.agent.events import EventClass
+from interlock.agent.interaction_meta import INTERACTION
 from interlock.agent.reasons import reason_of, short
 from interlock.agent.shapes import check_shape
 from interlock.agent.tools import Tool
@@ -116,9 +117,20 @@ class Bound(Generic[P, C, I, O]):
                 found[name] = self._slot(value, f"{word}({name}=)", _SLOTS[name])
             elif name in _FUNCTIONS:
                 found[name] = self._adapted(value, f"{word}({name}=)", ("context",))
+            elif name == "meta" and value:
+                found[name] = self._labelled(value, word)
             else:
                 found[name] = value
         return found
+
+    def _labelled(self, meta: Mapping[str, Any], word: str) -> Mapping[str, Any]:
+        """Return the meta of a state with the function that words its interaction, if any, made fit to be called."""
+        interaction = meta.get(INTERACTION)
+        if not isinstance(interaction, Mapping):
+            return meta
+        own = cast("Mapping[str, Any]", interaction)
+        label = self._adapted(own.get("label"), f"{word}(meta=): the label of {INTERACTION!r}", ("context",))
+        return meta if label is own.get("label") else {**meta, INTERACTION: {**own, "label": label}}
 
     def _invoke_fields(self, word: str, fields: dict[str, Any]) -> dict[str, Any]:
         """Take out of ``fields`` what may be said about any work, as the engine takes it."""

@@ -15,7 +15,7 @@ from interlock.agent.wording import Place, Wording, check_wording, worded
 from interlock.errors import DefinitionError
 from interlock.statechart import Snapshot
 
-__all__ = ["DECIDE", "Allowed", "DecideSpec", "DecisionWording", "Entry", "entries"]
+__all__ = ["DECIDE", "Allowed", "DecideSpec", "DecisionWording", "Entry", "entries", "is_entry"]
 
 DECIDE = "agent.decide"
 """The source of every decision."""
@@ -110,7 +110,7 @@ def entries(allowed: object, name: str = "allowed_events") -> tuple[Entry, ...] 
         return None
     found: list[Entry] = []
     for item in _several(allowed):
-        if not _is_entry(item):
+        if not is_entry(item):
             raise TypeError(f"{name} holds {short(item)}; give event classes, event types or patterns such as 'todo.*'")
         found.append(item)
     return tuple(found)
@@ -122,7 +122,8 @@ def _several(allowed: object) -> Sequence[object]:
     return cast("Sequence[object]", allowed)
 
 
-def _is_entry(item: object) -> TypeGuard[Entry]:
+def is_entry(item: object) -> TypeGuard[Entry]:
+    """Whether this names events: a class of events, or a text."""
     return isinstance(item, str) or (isinstance(item, type) and issubclass(item, Event))
 
 

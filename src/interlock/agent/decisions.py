@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from interlock.agent.contract import Choice
 from interlock.agent.decide import DecideSpec, DecisionWording
 from interlock.agent.descriptors import describe
 from interlock.agent.events import Event, EventClass
 from interlock.agent.legality import Offer, candidates, offer, refusal
+from interlock.agent.plain_answers import plain_choice, plain_text
 from interlock.agent.reading import AnyMachine, classes_of, read_event
-from interlock.agent.reasons import short
+from interlock.agent.reasons import is_a, short
 from interlock.agent.requests import DecisionAttempt, DecisionRequest, Failure, JsonObject
 from interlock.errors import ExecutorError, InputError, NoLegalEventsError
 from interlock.statechart import Input, OwedInvocation, Snapshot
@@ -152,8 +153,11 @@ def delivery(owed: OwedInvocation, event: Event) -> Input:
 
 def checked_choice(request: DecisionRequest, answer: object) -> Choice:
     """Return what an executor answered if it is a :class:`Choice`; else raise an error that shows how to make one."""
-    if isinstance(answer, Choice):
-        return answer
+    if is_a(answer, Choice):
+        try:
+            return plain_choice(cast("Choice", answer))
+        except ValueError as error:
+            raise ExecutorError(f"request {request.id!r}: the decide executor's Choice has {error}") from None
     raise ExecutorError(
         f"request {request.id!r}: the decide executor returned {short(answer, 200)} ({type(answer).__name__}); "
         f"{_wrapping(answer)}"
@@ -161,7 +165,7 @@ def checked_choice(request: DecisionRequest, answer: object) -> Choice:
 
 
 def _wrapping(answer: object) -> str:
-    if isinstance(answer, Event | Mapping):
+    if is_a(answer, Event) or is_a(answer, Mapping):
         return "wrap it: return Choice(event=<that>, reason=..., usage=...)"
     return "return Choice(event=...)"
 
@@ -203,7 +207,7 @@ def _no_choice(choice: Choice, problem: str, offered: Mapping[str, EventClass]) 
         written = freeze(given)
     except Exception:  # noqa: BLE001, S110  # it is refused anyway, and what cannot be written is not kept
         pass
-    known = isinstance(kind, str) and kind in offered
+    known = type(kind) is str and kind in offered
     return _attempt("invalid-payload" if known else "unknown-event", problem, written, choice)
 
 
@@ -215,5 +219,4 @@ def _attempt(failure: Failure, reason: str, event: JsonObject | None, choice: Ch
 
 def _writable(text: object) -> str | None:
     # Whatever an adapter hands over as the model's words: records are strict JSON, so lone surrogates go.
-    said = text if isinstance(text, str | None) else short(text, 2000)
-    return None if said is None else said.encode(errors="replace").decode()
+    return None if text is None else plain_text(cast("str", text) if is_a(text, str) else short(text, 2000))

@@ -12,13 +12,14 @@ from interlock.agent.events import Event, EventClass, check_event_class
 from interlock.agent.legality import matching
 from interlock.agent.plan import PlanSpec
 from interlock.agent.reasons import short
+from interlock.agent.reports import FromChild
 from interlock.agent.text import TextSpec
 from interlock.agent.user_input import UserInputSpec
 from interlock.agent.walking import places
 from interlock.errors import DefinitionError, did_you_mean
 from interlock.statechart import Invoke, Machine, State
 
-__all__ = ["check_machine", "collect_sources", "declared_events"]
+__all__ = ["check_machine", "collect_sources", "declared_events", "undeclared"]
 
 
 def declared_events(events: Iterable[EventClass], where: str = "events") -> dict[str, EventClass]:
@@ -100,6 +101,14 @@ def check_machine(machine: Machine[Any, Any, Any], classes: Mapping[str, EventCl
     """Refuse a machine that speaks of events which nobody declares."""
     for path, state, _ in places(machine.definition):
         for transition in state.on:
+            if (src := FromChild.unknown(transition, machine.sources)) is not None:
+                raise DefinitionError(
+                    f"a transition waits for children of the source {src!r}, which the machine does not have; register "
+                    f"it: machine(..., sources={{{src!r}: ...}}). {did_you_mean(src, machine.sources)}",
+                    code="unknown-source",
+                    machine=machine.id,
+                    state=path,
+                )
             _check_handled(machine, path, transition.event, transition.event_class, classes)
         for invoke in state.invoke:
             _check_decision(machine, path, invoke, classes)
@@ -127,37 +136,45 @@ def _check_decision(
         return
     if isinstance(spec, PlanSpec):
         for entry in spec.stops:
-            if not matching(entry, classes):
-                raise _unknown(machine, path, f"stop_on holds {_named(entry)}", entry, classes)
+            _check_entry(machine, path, "stop_on", entry, classes)
     for entry in spec.declared or ():
-        found = matching(entry, classes)
-        if not found:
-            raise _unknown(machine, path, f"allowed_events holds {_named(entry)}", entry, classes)
-        human = [kind for kind in found if classes[kind].actor == "human"]
-        if len(human) == len(found):
-            raise DefinitionError(
-                f"allowed_events holds {_named(entry)}, which only a person may send (actor='human'): no model is ever "
-                "offered it; leave it out",
-                code="decide-allows-human-event",
-                machine=machine.id,
-                state=path,
-            )
+        _check_entry(machine, path, "allowed_events", entry, classes)
+
+
+def _check_entry(
+    machine: Machine[Any, Any, Any], path: str, slot: str, entry: Entry, classes: Mapping[str, EventClass]
+) -> None:
+    found = matching(entry, classes)
+    if not found:
+        raise _unknown(machine, path, f"{slot} holds {_named(entry)}", entry, classes)
+    if all(classes[kind].actor == "human" for kind in found):
+        raise DefinitionError(
+            f"{slot} holds {_named(entry)}, which only a person may send (actor='human'): no model is ever "
+            "offered it; leave it out",
+            code="decide-allows-human-event",
+            machine=machine.id,
+            state=path,
+        )
 
 
 def _unknown(
     machine: Machine[Any, Any, Any], path: str, place: str, entry: Entry, classes: Mapping[str, EventClass]
 ) -> DefinitionError:
+    reason = undeclared(entry, classes)
+    return DefinitionError(f"{place}: {reason}", code="unknown-event", machine=machine.id, state=path)
+
+
+def undeclared(entry: Entry, classes: Mapping[str, EventClass]) -> str:
+    """Return why an event, as an author names it, is none of these: with the near misses."""
     name = entry if isinstance(entry, str) else entry.type
     if name in classes:
-        reason = f"another class is declared for the type {name!r}, {classes[name].__qualname__}; use that one"
-    elif name.endswith(".*"):
+        return f"another class is declared for the type {name!r}, {classes[name].__qualname__}; use that one"
+    if name.endswith(".*"):
         spaces = {kind.rpartition(".")[0] + ".*" for kind in classes if "." in kind}
-        reason = f"no declared event lies below {name[:-2]!r}. {did_you_mean(name, spaces)}"
-    elif named := [kind for kind, event in classes.items() if event.__name__ == name]:
-        reason = f"the class of this name has the type {named[0]!r}; give that, or the class"
-    else:
-        reason = f"setup_agent(events=[...]) declares no such event. {did_you_mean(name, classes)}"
-    return DefinitionError(f"{place}: {reason}", code="unknown-event", machine=machine.id, state=path)
+        return f"no declared event lies below {name[:-2]!r}. {did_you_mean(name, spaces)}"
+    if named := [kind for kind, event in classes.items() if event.__name__ == name]:
+        return f"the class of this name has the type {named[0]!r}; give that, or the class"
+    return f"setup_agent(events=[...]) declares no such event. {did_you_mean(name, classes)}"
 
 
 def _named(entry: Entry) -> str:

@@ -120,7 +120,7 @@ class Planned:
 def planned(machine: AnyMachine, owed: OwedInvocation, request: DecisionRequest, choice: Choice) -> Planned:
     """Judge a choice of a plan where the machine stands now (an atomic one: where its steps so far would lead)."""
     applied = plan_ledger(owed.records).applied
-    if choice.problem is None and _kind(choice) == PLAN_DONE:
+    if choice.problem is None and _is_done(choice):
         return _over(machine, owed, applied, "done", None)
     judged = judge(machine, _standing(machine, owed, applied), request, choice)
     if isinstance(judged, DecisionAttempt):
@@ -200,8 +200,12 @@ def _stops(spec: PlanSpec, event: Event, classes: Mapping[str, EventClass]) -> b
     return any(event.type in matching(entry, classes) for entry in spec.stops)
 
 
-def _kind(choice: Choice) -> object:
-    return choice.event.type if isinstance(choice.event, Event) else choice.event.get("type")
+def _is_done(choice: Choice) -> bool:
+    event: object = choice.event
+    try:
+        return bool(cast("Mapping[str, object]", event).get("type") == PLAN_DONE)
+    except Exception:  # noqa: BLE001  # what it is instead is judged elsewhere
+        return False
 
 
 def _spec(owed: OwedInvocation) -> PlanSpec:

@@ -11,6 +11,7 @@ from typing import Any
 from interlock.agent.decide import DecideSpec
 from interlock.agent.events import EventClass
 from interlock.agent.legality import for_people, matching
+from interlock.agent.plan import PlanSpec
 from interlock.agent.walking import Place, places
 from interlock.errors import DefinitionError
 from interlock.statechart import Machine, State
@@ -23,7 +24,37 @@ def check_prospects(machine: Machine[Any, Any, Any], classes: Mapping[str, Event
     for place in places(machine.definition):
         for invoke in place.state.invoke:
             if isinstance(invoke.logic, DecideSpec):
+                _check_people(machine, place, invoke.logic, classes)
                 _check(machine, place, invoke.logic, classes)
+
+
+def _check_people(
+    machine: Machine[Any, Any, Any], place: Place, spec: DecideSpec, classes: Mapping[str, EventClass]
+) -> None:
+    """Refuse to name an event whose every transition, wherever the decision may be made, is reserved for people."""
+    stops = spec.stops if isinstance(spec, PlanSpec) else ()
+    for slot, named in (("allowed_events", spec.declared or ()), ("stop_on", stops)):
+        for entry in named:
+            kinds = matching(entry, classes)
+            if kinds and all(classes[kind].actor == "human" or _for_people_here(place, kind) for kind in kinds):
+                shown = repr(entry) if isinstance(entry, str) else entry.__name__
+                raise DefinitionError(
+                    f"{slot} holds {shown}, but each transition that it could take while the state is active is "
+                    "reserved for people (meta={'actor': 'human'}): no model is ever offered it; leave it out",
+                    code="decide-allows-human-event",
+                    machine=machine.id,
+                    state=place.path,
+                )
+
+
+def _for_people_here(place: Place, kind: str) -> bool:
+    found = [transition for state in _active_with(place) for transition in state.on if _takes(transition.event, kind)]
+    return bool(found) and all(for_people(transition) for transition in found)
+
+
+def _takes(pattern: str, kind: str) -> bool:
+    # A handler of a pattern may take over where one that is reserved for people says no.
+    return pattern in (kind, "*") or (pattern.endswith(".*") and (kind + ".").startswith(pattern[:-1]))
 
 
 def _check(machine: Machine[Any, Any, Any], place: Place, spec: DecideSpec, classes: Mapping[str, EventClass]) -> None:

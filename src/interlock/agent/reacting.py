@@ -10,8 +10,9 @@ from interlock.agent.binding import Bound, known_keywords, refuse_positional
 from interlock.agent.events import AnyEvent, Event, EventClass
 from interlock.agent.fields import Delay, EventlessFields, Slot, Targets, TransitionFields
 from interlock.agent.outputs import DeclaredOutput
+from interlock.agent.reports import ChildDone, ChildFailed, FromChild, reported_source
 from interlock.agent.usage import CallUsage, usage_of
-from interlock.statechart import After, At, Move, Transition
+from interlock.statechart import After, At, Machine, Move, Transition
 from interlock.statechart import after as engine_after
 from interlock.statechart import goto as engine_goto
 from interlock.statechart import stay as engine_stay
@@ -122,6 +123,58 @@ class Reactions(Bound[P, C, I, O]):
         """
         known_keywords("on_usage", fields, TransitionFields)
         return self._transition(then, fields, "on_usage", ("context", "usage"), usage_of, event=USAGE)
+
+    @overload
+    def on_child_done(
+        self,
+        child: Machine[Any, Any, T],
+        then: Targets | Move | Callable[[C, ChildDone[T]], Move | None],
+        /,
+        *,
+        name: str | None = None,
+        **fields: Unpack[TransitionFields[C, ChildDone[T]]],
+    ) -> Transition: ...
+    @overload
+    def on_child_done(
+        self,
+        child: str,
+        then: Targets | Move | Callable[[C, ChildDone[Any]], Move | None],
+        /,
+        **fields: Unpack[TransitionFields[C, ChildDone[Any]]],
+    ) -> Transition: ...
+    def on_child_done(self, child: Any, then: Any, /, *, name: str | None = None, **fields: Any) -> Transition:
+        """Say what happens when a spawned child of a source has ended, to a handler that gets a :class:`ChildDone`.
+
+        Arguments:
+            child: the machine that is spawned, or the name of a source that is a function.
+            then: what happens; asked once for each child, with its id and its output.
+            name: the name under which the machine is registered in ``sources=``; its id, if not given.
+            fields: as for any transition.
+        """
+        src, decode, _ = reported_source(child, name)
+        known_keywords("on_child_done", fields, TransitionFields)
+        word = f"on_child_done {src!r}"
+        made = self._transition(then, fields, word, ("context", "child"), decode, event="@done.invoke.*")
+        return FromChild.guarding(made, src)
+
+    def on_child_error(
+        self,
+        child: Machine[Any, Any, Any] | str,
+        then: Targets | Move | Callable[[C, ChildFailed], Move | None],
+        /,
+        *,
+        name: str | None = None,
+        **fields: Unpack[TransitionFields[C, ChildFailed]],
+    ) -> Transition:
+        """Say what happens when a spawned child of a source has failed, to a handler that gets a :class:`ChildFailed`.
+
+        Where neither this nor the ``on_error`` of an active state takes it, the machine fails with it.
+        """
+        src, _, decode = reported_source(child, name)
+        known_keywords("on_child_error", fields, TransitionFields)
+        word = f"on_child_error {src!r}"
+        made = self._transition(then, fields, word, ("context", "child"), decode, event="@error.invoke.*")
+        return FromChild.guarding(made, src)
 
     def done(
         self,

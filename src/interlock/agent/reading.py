@@ -10,12 +10,13 @@ from pydantic_core import to_json
 
 from interlock.agent.events import Event, EventClass, was_made
 from interlock.agent.plain import DEEPEST, within
-from interlock.agent.reasons import reason_of, short
+from interlock.agent.reasons import is_a, reason_of, short
 from interlock.agent.requests import JsonObject
 from interlock.errors import InputError, did_you_mean
 from interlock.statechart import FrozenDict, Machine
 from interlock.statechart.events import event_to_json
 from interlock.statechart.frozen import freeze
+from interlock.statechart.plain_classes import is_plain
 from interlock.statechart.unsaved import unwritable
 
 __all__ = ["AnyMachine", "Unreadable", "classes_of", "parse_event", "read_event"]
@@ -40,18 +41,20 @@ def read_event(classes: Mapping[str, EventClass], given: object) -> Event | Unre
         classes: event classes by type.
         given: an event, or a mapping with ``type`` beside the fields.
     """
-    made = given if isinstance(given, Event) and was_made(given) else None
+    event = cast("Event", given) if is_a(given, Event) else None
+    made: Event | None = None
     try:
+        made = event if event is not None and was_made(event) else None
         fields = _fields(given)
     except Exception as error:  # noqa: BLE001  # serializers and mappings are other people's code
-        known = isinstance(given, Event) and given.type in classes
+        known = event is not None and type(event).type in classes
         reason = f"{_place(given)} cannot be written as JSON: {reason_of(error)}"
         return Unreadable(known_type=known, reason=reason, event=None)
     if fields is None:
         return Unreadable(known_type=False, reason=_no_event(given), event=None)
     kind = fields.get("type")
     written, unwritable = _written(fields)
-    if not isinstance(kind, str):
+    if type(kind) is not str:
         return Unreadable(known_type=False, reason=f"'type' must name the event, not {short(kind)}", event=written)
     event_class = classes.get(kind)
     if event_class is None:
@@ -68,8 +71,8 @@ def read_event(classes: Mapping[str, EventClass], given: object) -> Event | Unre
         )
         same = freeze(event_to_json(event)) == written
     except Exception as error:  # noqa: BLE001  # validators and serializers are other people's code
-        if own is not None:
-            return own
+        if own is not None and not is_plain(event_class):
+            return own  # its validators, or its serializers, do not take their own results; nobody else refuses it
         return Unreadable(known_type=True, reason=reason_of(error), event=written)
     return event if own is None or same else own
 
@@ -86,15 +89,19 @@ def _fields(given: object) -> Mapping[str, object] | None:
 
 def _no_event(given: object) -> str:
     shown = short(given)
-    if isinstance(given, type) and issubclass(given, Event):
-        return f"{given.__name__} is the class; send an event of it: {given.__name__}(...)"
+    if is_a(given, type) and issubclass(cast("type", given), Event):
+        return f"{cast('type', given).__name__} is the class; send an event of it: {given.__name__}(...)"
     return f"{shown} is no event: an object with 'type' is needed"
 
 
 def _place(given: object) -> str:
-    if not isinstance(given, Event):
+    if not is_a(given, Event):
         return "it"
-    return unwritable(given, lambda parts: given.model_dump(mode="json", include=parts, warnings="none"), "event")
+    event = cast("Event", given)
+    try:
+        return unwritable(event, lambda parts: event.model_dump(mode="json", include=parts, warnings="none"), "event")
+    except Exception:  # noqa: BLE001  # attributes are other people's code
+        return "event"
 
 
 def parse_event(machine: AnyMachine, given: object) -> Event:

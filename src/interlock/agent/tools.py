@@ -10,9 +10,9 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast, get_type_hints
 
 from pydantic import TypeAdapter
 from pydantic_core import SchemaValidator, to_json, to_jsonable_python
@@ -29,7 +29,7 @@ from interlock.agent.messages import (
     ToolResultOutput,
 )
 from interlock.agent.plain import plain
-from interlock.agent.reasons import reason_of, short
+from interlock.agent.reasons import reason_of, short, told
 from interlock.agent.text_requests import ToolDescriptor
 from interlock.errors import DefinitionError, did_you_mean
 from interlock.statechart.frozen import freeze
@@ -110,7 +110,7 @@ class Tool:
             if parameter.annotation is parameter.empty:
                 raise self._wrong(f"parameter {parameter.name!r} has no annotation, so no model knows what to give")
         try:
-            return TypeAdapter(cast("Any", target))
+            return TypeAdapter(cast("Any", _with_types(target)))
         except Exception as error:  # noqa: BLE001  # types say themselves how they are checked
             raise self._wrong(f"its parameters are nothing that JSON can carry: {reason_of(error)}") from None
 
@@ -187,9 +187,7 @@ def _found(name: str | None, item: object, *, known: Mapping[str, Tool], what: s
             raise DefinitionError(f"{what}: setup_agent(tools=...) has no tool {item!r}. {hint}", code="unknown-tool")
         return known[item]
     if isinstance(item, Tool):
-        return (
-            item if name in (None, item.name) else Tool(name=name, function=item.function, description=item.description)
-        )
+        return item if name in (None, item.name) else replace(item, name=name)
     if not callable(item) or isinstance(item, type):
         raise DefinitionError(f"{what}: {short(item)} is no function", code="invalid-tool")
     return tool(item, name=name)
@@ -205,12 +203,35 @@ def bound_call(call: ToolCall, tools: Mapping[str, Tool]) -> Callable[[], object
 
 def tool_failure(error: BaseException) -> ErrorTextOutput:
     """Return what a model is told about a tool that raised."""
-    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return ErrorTextOutput(value=text.encode(errors="replace").decode())
+    return ErrorTextOutput(value=told(error).encode(errors="replace").decode())
 
 
 def _routine(function: Callable[..., object]) -> Callable[..., object]:
     return function if _is_routine(function) else cast("Callable[..., object]", getattr(function, "__call__"))  # noqa: B004, B009  # an object that is called
+
+
+def _with_types(target: Callable[..., object]) -> Callable[..., object]:
+    """Return a function with its parameters' types in place of their names, where pydantic would not find those.
+
+    It looks names up in the module of a function, but does not know the module of a method or a partial.
+    """
+    inner: Callable[..., object] = target
+    while isinstance(inner, functools.partial):
+        inner = cast("functools.partial[object]", inner).func
+    inner = cast("Callable[..., object]", getattr(inner, "__func__", inner))
+    if inner is target:
+        return target
+    types = get_type_hints(inner, include_extras=True)
+    signature = inspect.signature(target)
+    parameters = [
+        item.replace(annotation=types.get(name, item.annotation)) for name, item in signature.parameters.items()
+    ]
+
+    def shown() -> None: ...
+
+    vars(shown)["__signature__"] = signature.replace(parameters=parameters)
+    shown.__annotations__ = {item.name: item.annotation for item in parameters}
+    return shown
 
 
 def _is_routine(function: object) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
@@ -28,7 +28,8 @@ from interlock.agent.messages import (
 )
 from interlock.agent.messages_schema import messages_schema
 from interlock.agent.plain import plain
-from interlock.agent.reasons import reasons, short
+from interlock.agent.plain_answers import plain_text, plain_turn
+from interlock.agent.reasons import is_a, reasons, short
 from interlock.agent.text import TextRequestDefinition, TextSpec
 from interlock.agent.text_requests import TextRequest, request_messages
 from interlock.agent.tools import Tool
@@ -52,6 +53,7 @@ __all__ = [
     "TextTask",
     "TurnRecord",
     "answer_record",
+    "answered",
     "checked_result",
     "final_output",
     "read_ledger",
@@ -180,35 +182,18 @@ def read_ledger(records: Iterable[object]) -> Ledger:
 
 def checked_result(request: TextRequest, answer: object) -> TextResult:
     """Return what an executor answered if it is a :class:`TextResult`; else raise an error that shows how to."""
-    if isinstance(answer, TextResult):
-        if wrong := _wrong_field(answer):
-            raise ExecutorError(f"request {request.id!r}: the executor's TextResult has {wrong}")
-        return answer
+    if is_a(answer, TextResult):
+        try:
+            return plain_turn(cast("TextResult", answer))
+        except ValueError as error:
+            raise ExecutorError(f"request {request.id!r}: the executor's TextResult has {error}") from None
     slot = "stream_text" if request.mode == "stream" else "generate_text"
     fix = "wrap it: return TextResult(output=<that>, usage=...)"
-    if answer is None or (request.mode == "stream" and isinstance(answer, str)):
+    if answer is None or (request.mode == "stream" and is_a(answer, str)):
         fix = f"{'yield as the last item' if request.mode == 'stream' else 'return'} TextResult(output=...)"
     raise ExecutorError(
         f"request {request.id!r}: the {slot} executor returned {short(answer, 200)} ({type(answer).__name__}); {fix}"
     )
-
-
-def _wrong_field(result: TextResult) -> str | None:
-    """Return what is wrong with the fields of a result; whoever made it may not have read the annotations."""
-    reasons: tuple[str, ...] = get_args(FinishReason)
-    reason = cast("object", result.finish_reason)
-    calls = cast("object", result.tool_calls)
-    usage = cast("object", result.usage)
-    if reason is not None and reason not in reasons:
-        return f"finish_reason={short(reason)}; give one of {', '.join(reasons)}"
-    if not isinstance(calls, tuple | list):
-        return f"tool_calls={short(calls)}; give a tuple of ToolCall"
-    wrong = next((call for call in cast("tuple[object, ...]", calls) if not isinstance(call, ToolCall)), None)
-    if wrong is not None:
-        return f"{short(wrong)} among its tool_calls; each is a ToolCall(id=, name=, input=)"
-    if usage is not None and not isinstance(usage, Usage):
-        return f"usage={short(usage)}; give a Usage(input_tokens=, output_tokens=)"
-    return None
 
 
 def turn_record(request: TextRequest, result: TextResult) -> TurnRecord:
@@ -236,6 +221,12 @@ def turn_record(request: TextRequest, result: TextResult) -> TurnRecord:
     return TurnRecord(messages=messages, calls=calls, usage=result.usage, finish_reason=result.finish_reason)
 
 
+def answered(ledger: Ledger) -> int:
+    """Return how many records there were when the call of now was first made: what it has asked itself is no part."""
+    of_model = {asked.id for turn in ledger.turns for asked in turn.calls}
+    return len(ledger.turns) + sum(answer.call.id in of_model for answer in ledger.answers)
+
+
 def answer_record(call: ToolCall, output: ToolResultOutput) -> AnswerRecord:
     """Return a tool's answer as it is kept."""
     return AnswerRecord(call=call, output=output)
@@ -254,7 +245,7 @@ def final_output(definition: TextRequestDefinition[Any, Any], request: TextReque
             request_id=request.id,
             partial_output=_text(result.output),
         )
-    if definition.output is None and not isinstance(result.output, str):
+    if definition.output is None and not is_a(result.output, str):
         said = "neither output nor tool_calls" if result.output is None else f"the output {short(result.output, 200)}"
         raise ExecutorError(
             f"request {request.id!r}: the executor's TextResult holds {said}; give the text: TextResult(output='...')"
@@ -307,14 +298,14 @@ def _own_ids(request: TextRequest, given: Sequence[ToolCall]) -> tuple[dict[str,
             raise ExecutorError(
                 f"request {request.id!r}: tool_calls holds {short(call)}; give ToolCall(id=..., name=..., input=...)"
             )
-        wanted = _clean(str(call.id or "")) or f"call-{request.max_steps - request.steps_remaining + 1}-{number}"
+        wanted = plain_text(str(call.id or "")) or f"call-{request.max_steps - request.steps_remaining + 1}-{number}"
         name, count = wanted, 1
         while name in taken:
             count += 1
             name = f"{wanted}~{count}"
         taken.add(name)
         renamed.setdefault(call.id, name)
-        calls.append(ToolCall(id=name, name=_clean(call.name), input=_input(call.input)))
+        calls.append(ToolCall(id=name, name=plain_text(call.name), input=_input(call.input)))
     return renamed, tuple(calls)
 
 
@@ -322,7 +313,7 @@ def _input(given: object) -> object:
     try:
         return plain(given)
     except ValueError:
-        return _clean(short(given, 200))  # no tool takes a text for its arguments: it will be told so
+        return plain_text(short(given, 200))  # no tool takes a text for its arguments: it will be told so
 
 
 def _written(result: TextResult, calls: Sequence[ToolCall]) -> tuple[AgentMessage, ...]:
@@ -371,14 +362,9 @@ def _renamed(message: AgentMessage, renamed: Mapping[str, str]) -> AgentMessage:
 
 
 def _text(output: object) -> str | None:
-    if output is None or isinstance(output, str):
-        return None if output is None else _clean(output)
+    if output is None or is_a(output, str):
+        return None if output is None else plain_text(cast("str", output))
     try:
         return to_json(output).decode()
     except Exception:  # noqa: BLE001  # whatever an executor hands over may write itself
-        return _clean(short(output, 2000))
-
-
-def _clean(text: str) -> str:
-    # Records are strict JSON, which carries no half of a surrogate pair.
-    return text.encode(errors="replace").decode()
+        return plain_text(short(output, 2000))

@@ -88,17 +88,20 @@ class UserInputSpec:
     def encode(self, reply: object, what: str) -> object:
         """Return a reply as strict JSON; raises :class:`InputError` naming ``what`` it answers."""
         try:
-            given = plain(to_jsonable_python(reply, inf_nan_mode="constants"))
-            checked = self.reply.validate_json(to_json(given))
-            return plain(self.reply.dump_python(checked, mode="json", by_alias=True, warnings="error"))
+            # By name: an alias for writing need not be one for reading. What is kept must come back, and is tried.
+            given = plain(to_jsonable_python(reply, by_alias=False, inf_nan_mode="constants"))
+            checked = self.decode(given)
+            output = plain(self.reply.dump_python(checked, mode="json", by_alias=False, warnings="error"))
+            self.decode(output)
         except Exception as error:  # noqa: BLE001  # validators and serializers are other people's code
             raise InputError(
                 f"the reply {short(reply)} to {what} does not fit: {reason_of(error)}", code="invalid-reply"
             ) from None
+        return output
 
     def decode(self, output: object) -> object:
         """Return what :meth:`encode` made as the type that ``on_done`` gets."""
-        return self.reply.validate_json(to_json(output))
+        return self.reply.validate_json(to_json(output), by_alias=True, by_name=True)
 
 
 def user_input_request(owed: OwedInvocation) -> UserInputRequest:
@@ -109,17 +112,17 @@ def user_input_request(owed: OwedInvocation) -> UserInputRequest:
     spec = owed.logic
     if not isinstance(spec, UserInputSpec):
         raise InputError(f"invocation {owed.identity!r} (source {owed.src!r}) asks no person", code="invalid-input")
-    prompt: object = spec.prompt
-    if callable(prompt):
+    prompt = spec.prompt
+    if not isinstance(prompt, str):
         place = Place(what="the user input", machine=owed.snapshot.machine_id, state=owed.state or "(root)")
-        given = prompt
-        prompt = place.ask(given, "prompt", owed.snapshot.context)
-        if not isinstance(prompt, str) or not prompt.strip():
-            raise place.refused("prompt", given, f"{short(prompt)}; a question is a text")
+        said = place.ask(prompt, "prompt", owed.snapshot.context)
+        if not isinstance(said, str) or not said.strip():
+            raise place.refused("prompt", prompt, f"{short(said)}; a question is a text")
+        prompt = said
     return UserInputRequest(
         id=owed.identity,
         name=spec.name or owed.id,
-        prompt=cast("str", prompt),
+        prompt=prompt,
         input_schema=spec.schema,
         metadata=cast("JsonObject", freeze(dict(spec.metadata))),
     )

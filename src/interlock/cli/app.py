@@ -11,7 +11,8 @@ import typer
 from rich.console import Console
 
 import interlock
-from interlock.cli.options import Model
+from interlock.cli.log import check_logs, diff_logs, list_logs, show_log
+from interlock.cli.options import Model, Status
 from interlock.cli.output import Output, end, open_streams
 from interlock.cli.questions import QuestionOptions, twenty_questions
 from interlock.cli.run import RunOptions, run_machine
@@ -32,6 +33,8 @@ app = typer.Typer(
 )
 demo = typer.Typer(name="demo", help="Agents to try, on your own machine and without a key.", no_args_is_help=True)
 app.add_typer(demo)
+log = typer.Typer(name="log", help="What is kept of runs: listed, shown, compared, checked.", no_args_is_help=True)
+app.add_typer(log)
 
 
 def run() -> None:
@@ -194,7 +197,101 @@ def run_command(
     _carry_out(lambda screen: run_machine(options, screen))
 
 
-def _carry_out(command: Callable[[Screen], None]) -> None:
+@log.callback()
+def look() -> None:
+    """What is kept of runs: listed, shown, compared, and held against today's machine. Nothing is changed by it."""
+
+
+_Machine = Annotated[
+    str,
+    typer.Argument(
+        metavar="MACHINE",
+        help="The machine: package.module:name, or path/to/file.py:name. The module is imported, so its code runs.",
+        show_default=False,
+    ),
+]
+_Store = Annotated[
+    str,
+    typer.Argument(
+        metavar="STORE",
+        help="Where the logs are: sqlite:runs.db, postgresql://user@host/name, redis://host; a file of entries, one a "
+        "line (*.jsonl), or a folder of such files.",
+        show_default=False,
+    ),
+]
+_Thread = Annotated[str, typer.Argument(metavar="THREAD", help="The log's thread id.", show_default=False)]
+_Status = Annotated[
+    list[Status] | None,
+    typer.Option("--status", help="Only logs that stand like this; may be given several times. [default: all]"),
+]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of lines for people.")]
+
+
+@log.command("check")
+def log_check_command(
+    machine: _Machine,
+    store: _Store,
+    threads: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[THREAD]...", help="Only these logs. [default: all of this machine]", show_default=False
+        ),
+    ] = None,
+    *,
+    status: _Status = None,
+    json: _Json = False,
+) -> None:
+    """Say of each stored log whether today's machine can go on from it; for before a deploy.
+
+    Logs are replayed: nothing is executed but the machine's own pure functions. A log is ok, or migrates (the machine
+    has migrate=, and it takes the snapshot that is kept), or is of another version (other-version), leads to another
+    state now (diverged), makes a function of the machine raise (fails), or is no log (invalid). Logs of other machines
+    are left out and counted.
+
+    The exit status is 0 if all can be gone on with, and 1 if not.
+    """
+    fine = True
+
+    def check(screen: Screen) -> None:
+        nonlocal fine
+        fine = check_logs(machine, store, threads or (), status or (), screen, as_json=json)
+
+    _carry_out(check, stopped="nothing was changed")
+    if not fine:
+        raise typer.Exit(1)
+
+
+@log.command("list")
+def log_list_command(store: _Store, *, status: _Status = None, json: _Json = False) -> None:
+    """List the logs of a store, those that were written to last first."""
+    _carry_out(lambda screen: list_logs(store, status or (), screen, as_json=json), stopped="nothing was changed")
+
+
+@log.command("show")
+def log_show_command(store: _Store, thread: _Thread, *, json: _Json = False) -> None:
+    """Show the entries of a log: when what happened, to whom, and what it cost.
+
+    With --json, an entry a line: redirected to a file.jsonl, a log is exported, and the other commands read it there.
+    """
+    _carry_out(lambda screen: show_log(store, thread, screen, as_json=json), stopped="nothing was changed")
+
+
+@log.command("diff")
+def log_diff_command(
+    machine: _Machine,
+    store: _Store,
+    thread: _Thread,
+    other: Annotated[str, typer.Argument(metavar="OTHER", help="The thread id of the other log.", show_default=False)],
+    *,
+    json: _Json = False,
+) -> None:
+    """Compare two logs of one machine: what they have in common, what follows in each, how their states differ."""
+    _carry_out(
+        lambda screen: diff_logs(machine, store, thread, other, screen, as_json=json), stopped="nothing was changed"
+    )
+
+
+def _carry_out(command: Callable[[Screen], None], *, stopped: str = "nothing was saved") -> None:
     output = Output(sys.stdout)
     console = Console(file=output.file, highlight=False)
     if console.width < 1:  # COLUMNS=0, which means that nobody knows
@@ -208,7 +305,7 @@ def _carry_out(command: Callable[[Screen], None]) -> None:
         if output.failure is None:
             if sys.stdout.isatty():
                 print()
-            left = "nothing was saved" if screen.kept is None else f"the case is in {screen.kept}, as far as it came"
+            left = stopped if screen.kept is None else f"the case is in {screen.kept}, as far as it came"
             _stop(f"stopped; {left}", 130)
     if output.failure is not None:
         raise typer.Exit(end(output.failure))

@@ -11,7 +11,7 @@ from pathlib import Path
 from interlock.cli.stops import UsageError
 from interlock.errors import SnapshotError
 
-__all__ = ["Keep", "Model", "check_text"]
+__all__ = ["Keep", "Model", "Status", "check_text"]
 
 
 class Model(StrEnum):
@@ -30,6 +30,15 @@ class Model(StrEnum):
             raise SnapshotError(
                 f"{file} is no saved case: model: {saved!r} is nobody's name", code="invalid-snapshot"
             ) from None
+
+
+class Status(StrEnum):
+    """How a thread stands: as :class:`interlock.journal.EntryStatus`."""
+
+    WORKING = "working"
+    WAITING = "waiting"
+    DONE = "done"
+    ERROR = "error"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,6 +39,7 @@ The tree, and who should catch what::
     |- ProviderError                   a model's provider that refused, failed or broke off: try again, or elsewhere
     |- UnsupportedRequestError         a request that the model's provider has no form for; it was not sent
     |- WeightsError                    the weights of a local model, which are not there and cannot be fetched
+    |- UnknownPriceError               models whose price nobody knows: say what their names stand for
     |- UncertainChoiceError            a chooser that will not guess: give the machine a way out
     `- ScriptExhaustedError            a scripted executor that was asked more often than its script goes
 
@@ -86,6 +87,7 @@ from interlock.errors.models import (
     MissingExtraError,
     ProviderError,
     UncertainChoiceError,
+    UnknownPriceError,
     UnsupportedRequestError,
     WeightsError,
 )
@@ -132,6 +134,7 @@ __all__ = [
     "TextError",
     "TruncatedError",
     "UncertainChoiceError",
+    "UnknownPriceError",
     "UnsupportedRequestError",
     "WeightsError",
     "did_you_mean",

@@ -44,9 +44,14 @@ def _restored(kind: type[InterlockError], arguments: tuple[object, ...]) -> Inte
 
 def _said(error: BaseException) -> str:
     try:
-        return str(error)
+        return str.__str__(str(error))  # exactly a text, whatever subclass of one it is given as
     except Exception:  # noqa: BLE001  # a broken text must not hide what is being reported
         return f"({type(error).__name__}, whose text cannot be made)"
+
+
+def _code(error: InterlockError) -> str:
+    code: object = getattr(error, "code", None)  # subclasses are other people's code
+    return str.__str__(code) if isinstance(code, str) and code else InterlockError.code
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,7 @@ class ErrorInfo:
         """Return an exception as data, with its chain of causes."""
         cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
         return cls(
-            code=error.code if isinstance(error, InterlockError) else "raised",
+            code=_code(error) if isinstance(error, InterlockError) else "raised",
             type=type(error).__name__,
             message=_said(error),
             data=data,

@@ -97,8 +97,8 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "invalid-decision": Entry("The fields of `agent.decide` do not go together.", "The message says which."),
     "decide-allows-human-event": Entry(
-        "`allowed_events` names an event that only a person may send.",
-        'Take it out, or take `actor="human"` off the event.',
+        "`allowed_events` or `stop_on` names an event that only a person may send there.",
+        'Take it out, or take `actor="human"` off the event or its transitions.',
     ),
     "invalid-call": Entry(
         "`agent.call` was given a function that cannot be called, named or decoded.",
@@ -112,6 +112,10 @@ CATALOGUE: dict[str, Entry] = {
     "invalid-request": Entry(
         "A text request is incomplete or contradicts itself.",
         "Give exactly one of `prompt` and `messages`, and a `model`.",
+    ),
+    "invalid-interaction": Entry(
+        'What `meta={"interaction": ...}` of a state says cannot be shown, or names an event that there is not.',
+        "Mend it at the keys that the message names.",
     ),
     "invalid-model": Entry("A model reference is no text that names one.", 'Write `"provider/model"`, or an alias.'),
     "invalid-definition": Entry("A definition is refused for another reason.", "The message says which."),
@@ -259,6 +263,10 @@ CATALOGUE: dict[str, Entry] = {
         "No offered event is near enough in meaning, or two are too near each other.",
         "Offer an event `Unsure`, add examples, or lower the threshold.",
     ),
+    "unknown-price": Entry(
+        "The table of prices does not have the model that a request named.",
+        'Say what the name stands for: `models={"quick": "provider/model"}`, or whose prices count: `provider=`.',
+    ),
     "nothing-to-choose": Entry(
         "Every offered event has fields that a chooser cannot write.",
         "Offer events without fields, or use a model that writes.",
@@ -271,7 +279,24 @@ CATALOGUE: dict[str, Entry] = {
     "unknown-request": Entry(
         "A reply is given to a question that nobody is asked now.", "See `pending_inputs` for the ids."
     ),
-    "invalid-reply": Entry("A reply does not fit the type that its question declares.", "The message says why."),
+    "invalid-reply": Entry(
+        "A reply does not fit the type that its question declares, or is neither a choice nor a text.",
+        "The message says why.",
+    ),
+    "no-interaction": Entry(
+        "Something was answered where no active state shows anything.",
+        "Ask `get_interaction` again; the machine has moved on, or the state declares none.",
+    ),
+    "choice-not-offered": Entry(
+        "An answer names a choice that is not offered now.", "The message lists what is; ask `get_interaction` again."
+    ),
+    "event-not-accepted": Entry(
+        "A request of `run_with_requests` leads to an event that the machine does not accept where it stands.",
+        "Mend `on_done`, or leave it out: then a model picks among the events that are legal.",
+    ),
+    "no-free-text": Entry(
+        "A text was given where none is asked for.", 'Give one of the choices, or declare `"text_event"`.'
+    ),
     "nothing-to-resolve": Entry(
         "A step asks nothing of a model: it waits for an event, a function or a timer.",
         "See `step.owed`; send the event, run the function, or let the time pass.",

@@ -28,7 +28,7 @@ class DefinitionError(InterlockError):
     ``invalid-child``, ``invalid-model``, ``unknown-model``, ``duplicate-id``, ``missing-initial``,
     ``unreachable-transition``, ``reserved-event``, ``reserved-name``, ``mutable-context``, ``invalid-context``,
     ``invalid-event-class``, ``duplicate-event``, ``decide-allows-human-event``, ``invalid-decision``, ``invalid-call``,
-    ``invalid-request``, ``invalid-tool``, ``unknown-tool``.
+    ``invalid-request``, ``invalid-tool``, ``unknown-tool``, ``invalid-interaction``.
     """
 
     code = "invalid-definition"
@@ -108,7 +108,8 @@ class InputError(InterlockError):
     """What was sent is no event, or is addressed to nobody.
 
     ``code`` is one of: ``invalid-event``, ``reserved-event``, ``invalid-input``,
-    ``invalid-output`` (of a state, for its ``on_done``), ``unknown-request``, ``invalid-reply``.
+    ``invalid-output`` (of a state, for its ``on_done``), ``unknown-request``, ``invalid-reply``, ``no-interaction``,
+    ``choice-not-offered``, ``no-free-text``, ``event-not-accepted``.
     """
 
     code = "invalid-input"

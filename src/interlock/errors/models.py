@@ -6,7 +6,14 @@ from collections.abc import Mapping
 
 from interlock.errors.base import InterlockError
 
-__all__ = ["MissingExtraError", "ProviderError", "UncertainChoiceError", "UnsupportedRequestError", "WeightsError"]
+__all__ = [
+    "MissingExtraError",
+    "ProviderError",
+    "UncertainChoiceError",
+    "UnknownPriceError",
+    "UnsupportedRequestError",
+    "WeightsError",
+]
 
 
 class MissingExtraError(InterlockError):
@@ -72,6 +79,16 @@ class WeightsError(InterlockError):
     """
 
     code = "weights-unavailable"
+
+
+class UnknownPriceError(InterlockError):
+    """Models whose price nobody knows, in ``models``, as the requests name them. No price is guessed for them."""
+
+    code = "unknown-price"
+
+    def __init__(self, message: str, *, models: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.models = models
 
 
 class UncertainChoiceError(InterlockError):

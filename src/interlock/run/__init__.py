@@ -5,11 +5,13 @@ from interlock.run.agent_run import run_agent, run_agent_sync
 from interlock.run.agent_stream import AgentStream, stream_agent
 from interlock.run.clock import Clock, SystemClock
 from interlock.run.driver import Driver, Timers
+from interlock.run.machine_tool import MachineTool, machine_tool
 from interlock.run.observers import Committed
 from interlock.run.options import RunOptions
 from interlock.run.origin import Origin
 from interlock.run.resolve import resolve_decision
 from interlock.run.results import Cause, Done, Failed, Idle, Result
+from interlock.run.retrofit import RetrofitRequest, run_with_requests
 from interlock.run.session import AgentSession
 from interlock.run.step_calls import execute_agent_request, resolve_agent_requests
 from interlock.run.steps import (
@@ -22,6 +24,7 @@ from interlock.run.steps import (
     transition_agent_step,
 )
 from interlock.run.subscription import Subscription
+from interlock.run.tool_scope import ToolScope, tool_scope
 from interlock.run.traces import (
     TRACE_VERSION,
     AtRest,
@@ -62,12 +65,14 @@ __all__ = [
     "EventIgnored",
     "Failed",
     "Idle",
+    "MachineTool",
     "Origin",
     "RequestCancelled",
     "RequestEnded",
     "RequestFailed",
     "RequestStarted",
     "Result",
+    "RetrofitRequest",
     "RunEnded",
     "RunOptions",
     "RunStarted",
@@ -77,6 +82,7 @@ __all__ = [
     "SystemClock",
     "Timers",
     "ToolAnswered",
+    "ToolScope",
     "TraceEvent",
     "Transition",
     "TurnTaken",
@@ -84,12 +90,15 @@ __all__ = [
     "get_agent_requests",
     "get_usage",
     "initial_agent_step",
+    "machine_tool",
     "reject_agent_step",
     "resolve_agent_requests",
     "resolve_agent_step",
     "resolve_decision",
     "run_agent",
     "run_agent_sync",
+    "run_with_requests",
     "stream_agent",
+    "tool_scope",
     "transition_agent_step",
 ]

@@ -64,15 +64,22 @@ def output_json(value: object) -> object:
 def error_info(error: BaseException | ErrorInfo, *, data: object = None) -> ErrorInfo:
     """Return an exception as data that JSON can carry."""
     if data is None and isinstance(error, TextError):
-        data = {"request": error.request, "partial_output": error.partial_output}
+        data = _held(error)
     info = error if isinstance(error, ErrorInfo) else ErrorInfo.of(error, data=data)
     cause = None if info.cause is None else error_info(info.cause)
-    return ErrorInfo(info.code, _text(info.type), _text(info.message), _json(info.data), cause)
+    return ErrorInfo(_text(info.code), _text(info.type), _text(info.message), _json(info.data), cause)
+
+
+def _held(error: TextError) -> object:
+    try:
+        return {"request": error.request, "partial_output": error.partial_output}
+    except Exception:  # noqa: BLE001  # an error must come through whatever its class makes of its fields
+        return None
 
 
 def _text(value: str) -> str:
     # An error must come through whatever its text: half of a surrogate pair is shown, not passed on.
-    return value.encode("utf-8", "backslashreplace").decode()
+    return str.encode(value, "utf-8", "backslashreplace").decode()
 
 
 def _json(data: object) -> object:

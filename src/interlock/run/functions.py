@@ -32,12 +32,16 @@ class Threads:
     """Where the plain functions of one run work: in ``most`` threads at a time, and more wait for their turn.
 
     A thread cannot be stopped. ``late`` is called with what a function returns that nobody waits for any more: on the
-    event loop, if that still runs.
+    event loop, if that still runs. ``above`` are the threads of the run whose tool this run is: who waits for those
+    waits for these as well.
     """
 
-    __slots__ = ("_late", "_left", "_quiet", "limiter", "turn")
+    __slots__ = ("_above", "_late", "_left", "_quiet", "limiter", "turn")
 
-    def __init__(self, most: int = 40, *, late: Callable[[object], None] | None = None) -> None:
+    def __init__(
+        self, most: int = 40, *, late: Callable[[object], None] | None = None, above: Threads | None = None
+    ) -> None:
+        self._above = above
         self.limiter = anyio.CapacityLimiter(most)
         self.turn = threading.Lock()
         self._late = late
@@ -46,7 +50,7 @@ class Threads:
 
     def leave(self, function: _Left) -> None:
         """Leave a function to itself."""
-        self._left += 1
+        self.count(1)
         post = poster()
 
         def ended(box: Left[object]) -> None:
@@ -56,11 +60,17 @@ class Threads:
         function.when_ended(ended)
 
     def _ended(self, box: Left[object]) -> None:
-        self._left -= 1
         if self._late is not None and box.returned:
             self._late(box.open())
+        self.count(-1)
+
+    def count(self, more: int) -> None:
+        """Count functions that were left to themselves, here and above."""
+        self._left += more
         if not self._left and self._quiet is not None:
             self._quiet.set()
+        if self._above is not None:
+            self._above.count(more)
 
     async def drain(self) -> None:
         """Wait until no function is left that was left to itself."""

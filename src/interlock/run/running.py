@@ -39,11 +39,12 @@ from interlock.run.replies import answers
 from interlock.run.results import Done, Failed, Idle
 from interlock.run.settle import settle
 from interlock.run.subscription import Subscription
+from interlock.run.tool_scope import ToolScope
 from interlock.run.traces import RunEnded, RunStarted, Stamp
 from interlock.run.usage import Budget, RunUsage
 from interlock.statechart import Input, Machine, Snapshot
 
-__all__ = ["Run", "alone", "beside", "open_run"]
+__all__ = ["Run", "alone", "beside", "drained", "open_run"]
 
 C = TypeVar("C")
 I = TypeVar("I")  # noqa: E741  # input
@@ -92,7 +93,7 @@ class Run(Generic[C, I, O]):
     def result(self) -> Done[O, C] | Idle[C] | Failed[C]:
         """Return what the run has come to by now."""
         result: Done[O, C] | Idle[C] | Failed[C] = settle(
-            self._driver, self._budget.spent, partial(_drained, self._threads, self._budget)
+            self._driver, self._budget.spent, partial(drained, self._threads, self._budget)
         )
         return result
 
@@ -171,8 +172,12 @@ def open_run(
     on: OnEmitted | None = None,
     execution_id: str | None = None,
     record_raw: bool = False,
+    above: ToolScope | None = None,
 ) -> Run[C, I, O]:
-    """Return a run that is ready to begin; raises for whatever can be known to be wrong now."""
+    """Return a run that is ready to begin; raises for whatever can be known to be wrong now.
+
+    ``above`` is the call that this run is, as a tool of another run; the rest is as for ``run_agent``.
+    """
     checked_machine(machine, actors)
     if actors:
         machine = machine.provide(actors)
@@ -217,8 +222,8 @@ def open_run(
     bind.check_heard(machine, observers.heard)
     delivered = None if event is None else read_event(machine, event)
     loaded = None if snapshot is None else _loaded(machine, snapshot)
-    budget = Budget(max_model_calls)
-    threads = Threads(late=budget.book_late)
+    budget = Budget(max_model_calls, None if above is None else above.budget)
+    threads = Threads(late=budget.book_late, above=None if above is None else above.threads)
     means = Means(
         executors=given,
         budget=budget,
@@ -245,7 +250,8 @@ def open_run(
     return run
 
 
-async def _drained(threads: Threads, budget: Budget) -> RunUsage:
+async def drained(threads: Threads, budget: Budget) -> RunUsage:
+    """Wait for what was left to its threads, and return what was spent then."""
     await threads.drain()
     return budget.spent
 

@@ -13,7 +13,7 @@ from interlock.run.results import Cause, Done, Failed, Idle
 from interlock.run.usage import RunUsage
 from interlock.statechart import Snapshot
 
-__all__ = ["settle"]
+__all__ = ["cause_of", "settle"]
 
 
 def settle(driver: Driver[Any], usage: RunUsage, late: Callable[[], Awaitable[RunUsage]]) -> Any:  # noqa: ANN401  # run_agent says of which machine's types
@@ -41,7 +41,7 @@ def settle(driver: Driver[Any], usage: RunUsage, late: Callable[[], Awaitable[Ru
     error = _as_info(snapshot.machine_id, snapshot.error)
     failed = driver.failed_work(error)
     return Failed(
-        cause=_cause(error),
+        cause=cause_of(error),
         error=error,
         exception=None if failed is None else failed.exception,
         origin=None if failed is None else failed.origin,
@@ -63,7 +63,8 @@ def _as_info(machine: str, error: object) -> ErrorInfo:
     return ErrorInfo("machine-error", "MachineError", f"machine {machine!r} has failed with {error!r}", data=error)
 
 
-def _cause(error: ErrorInfo) -> Cause:
+def cause_of(error: ErrorInfo) -> Cause:
+    """Return in one word why a run that ended with this error has failed."""
     codes: set[str] = set()
     found: ErrorInfo | None = error
     while found is not None:

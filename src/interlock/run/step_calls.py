@@ -23,6 +23,7 @@ from interlock.run.running import alone
 from interlock.run.step_requests import tools_of
 from interlock.run.steps import AgentRequest, AgentStep, checked_head, reject_agent_step, resolve_agent_step
 from interlock.run.texting import executor_of, turn_of
+from interlock.run.tool_scope import ToolScope
 from interlock.run.toolbox import run_tool
 from interlock.statechart import Machine, OwedInvocation
 
@@ -64,7 +65,9 @@ async def execute_agent_request(
     if isinstance(request, ToolRequest):
         if item is None:
             raise _needs_step(request)
-        return await run_tool(request.call, tools_of(item), entered=_nothing, threads=Threads())
+        key = request.call_key or request.id
+        scope = ToolScope(key=key, run_id=key.rpartition(f":{request.id}.")[0], executors=given)
+        return await run_tool(request.call, tools_of(item), scope=scope, entered=_nothing, threads=Threads())
     result = await _turn(request, item, given, on_chunk)
     plain = not result.tool_calls and not result.messages and result.finish_reason not in ("length", "content-filter")
     return result.output if plain and not verbose else result

@@ -13,7 +13,7 @@ from interlock.agent.text import TextSpec
 from interlock.agent.text_requests import TextRequest
 from interlock.agent.tool_requests import ToolRequest
 from interlock.agent.tools import Tool, bound_call
-from interlock.agent.turns import Ledger, TextTask, answer_record, read_ledger, step_limit
+from interlock.agent.turns import Ledger, TextTask, answer_record, answered, read_ledger, step_limit
 from interlock.agent.weighing import asked
 from interlock.errors import StepError
 from interlock.journal import Head
@@ -63,7 +63,7 @@ def _wanted(head: Head[Any], item: OwedInvocation, known: object) -> AgentReques
         return None
     machine = cast("AnyMachine", machine_at(head, item.address))
     task = _task(machine, item, known)
-    text = replace(task.request, call_key=f"{key}.{_answered(task.ledger)}")
+    text = replace(task.request, call_key=f"{key}.{answered(task.ledger)}")
     pending = task.ledger.pending
     if task.acts and pending and is_event(machine, pending[0].name):
         return (acted(machine, item, pending[0]).input,)
@@ -99,12 +99,6 @@ def tools_of(item: OwedInvocation) -> Mapping[str, Tool]:
     return definition.all_tools(
         spec.known, argument, definition.place(item.snapshot.machine_id, item.state or "(root)")
     )
-
-
-def _answered(ledger: Ledger) -> int:
-    """Return how many records there were when the call of now was first made: what it has asked itself is no part."""
-    of_model = {asked.id for turn in ledger.turns for asked in turn.calls}
-    return len(ledger.turns) + sum(answer.call.id in of_model for answer in ledger.answers)
 
 
 def same_call(request: AgentRequest, now: AgentRequest | None) -> bool:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from interlock.agent.calls import CallSpec
-from interlock.agent.contract import Choice, TextResult, Usage
+from interlock.agent.contract import Choice, TextResult
 from interlock.agent.events import Event
-from interlock.agent.reasons import short
+from interlock.agent.plain_answers import plain_choice
+from interlock.agent.reasons import is_a, short
 from interlock.agent.requests import DecisionRequest
 from interlock.agent.turn_outcome import turn_outcome
 from interlock.agent.turns import TextTask, answer_record, checked_result
@@ -26,35 +27,33 @@ __all__ = ["called", "decided", "written"]
 
 def decided(head: Head[Any], item: OwedInvocation, request: DecisionRequest, result: object) -> Proposal:
     """Return what a choice comes to: the event that is sent, or an attempt that is kept."""
-    if not isinstance(result, Choice):
-        if not isinstance(result, Event | Mapping | str):
+    if not is_a(result, Choice):
+        if not (is_a(result, Event) or is_a(result, Mapping) or is_a(result, str)):
             raise InputError(
                 f"request {request.id!r} is a decision; resolve it with a Choice, or with the event, not with "
                 f"{short(result)}",
                 code="invalid-input",
             )
-        result = Choice({"type": result} if isinstance(result, str) else cast("Event | Mapping[str, object]", result))
-    if not isinstance(result.usage, Usage | None):  # pyright: ignore[reportUnnecessaryIsInstance]  # not trusted
-        raise InputError(
-            f"request {request.id!r}: the choice has usage={short(result.usage)}; give a Usage(input_tokens=, "
-            "output_tokens=)",
-            code="invalid-input",
-        )
+        result = Choice({"type": result} if is_a(result, str) else cast("Event | Mapping[str, object]", result))
+    try:
+        choice = plain_choice(cast("Choice", result))
+    except ValueError as error:
+        raise InputError(f"request {request.id!r}: the choice has {error}", code="invalid-input") from None
     weighed = weigh(
-        cast("AnyMachine", machine_at(head, item.address)), item, request, result, usage=spent(request, result.usage)
+        cast("AnyMachine", machine_at(head, item.address)), item, request, choice, usage=spent(request, choice.usage)
     )
     info = None
     if weighed.exhausted is not None:
         info = error_info(weighed.exhausted, data=weighed.exhausted_data())
     first, *then = weighed.inputs(item, info)
-    return Proposal(input=first, then=tuple(then), metadata=noted_choice(result))
+    return Proposal(input=first, then=tuple(then), metadata=noted_choice(choice))
 
 
 def written(item: OwedInvocation, task: TextTask, result: object) -> Proposal:
     """Return what the turn of a text comes to, or what a tool has answered, where one is waited for."""
     pending = task.ledger.pending
     if pending:
-        if isinstance(result, TextResult):
+        if is_a(result, TextResult):
             raise InputError(
                 f"request {item.identity!r} waits for what its tool {pending[0].name!r} answers, not for a turn of the "
                 "model",
@@ -62,7 +61,7 @@ def written(item: OwedInvocation, task: TextTask, result: object) -> Proposal:
             )
         answer = answer_record(pending[0], task.tools[pending[0].name].answer(result)).to_json()
         return Proposal(input=Input(address=item.address, invocation=item.key, record=answer))
-    turn = checked_result(task.request, result) if isinstance(result, TextResult) else TextResult(output=result)
+    turn = checked_result(task.request, result) if is_a(result, TextResult) else TextResult(output=result)
     outcome = turn_outcome(task, turn)
     given = Input(
         address=item.address,

@@ -271,7 +271,7 @@ def reject_agent_step(
         return _still(step)
     task = text_of(head, step.requests, found) if isinstance(found.logic, TextSpec) else None
     if task is not None and task.ledger.pending:
-        failure = error if isinstance(error, Exception) else RuntimeError(str(getattr(error, "message", error)))
+        failure = RuntimeError(error.message) if isinstance(error, ErrorInfo) else error
         record = answer_record(task.ledger.pending[0], tool_failure(failure)).to_json()
         given = Input(address=found.address, invocation=found.key, record=record)
     else:
@@ -422,7 +422,7 @@ def _owed(
         return None if isinstance(request, AgentRequest) and not same_call(request, now) else exact[0]
     if "#" in name:
         return None  # one that was there once
-    alike = [item for item in invocations if item.id == name]
+    alike = [item for item in invocations if name in (item.id, getattr(item.logic, "name", None))]
     if len(alike) == 1:
         return alike[0]
     if alike:

@@ -23,6 +23,7 @@ from interlock.agent.turn_outcome import turn_outcome
 from interlock.agent.turns import (
     TextTask,
     answer_record,
+    answered,
     checked_result,
     step_limit,
 )
@@ -34,6 +35,7 @@ from interlock.run.means import Means, Wanted
 from interlock.run.noted import noted_turn, spent
 from interlock.run.origin import Origin
 from interlock.run.streams import read_stream
+from interlock.run.tool_scope import ToolScope
 from interlock.run.toolbox import Toolbox, run_tool
 from interlock.run.watching import Watched
 from interlock.run.work import Proposal, Work
@@ -89,8 +91,8 @@ class Writer:
             await work.fail(step_limit(task.request, task.ledger.pending), told=watched.failed)
             return None
         if pending := task.ledger.pending:
-            for asked in pending:
-                await self._answer(work, asked, task, watched)
+            for number, asked in enumerate(pending, answered(task.ledger)):
+                await self._answer(work, asked, task, watched, number=str(number))
                 await watched.told()
             task = task_then(work.machine, work.owed, task)
         if task.request.steps_remaining <= 0:
@@ -142,7 +144,11 @@ class Writer:
         work.origin = replace(work.origin, attempt=number)
         self.means.budget.admit(request.id)
         watched.called(request, number)
-        toolbox = Toolbox(work, task, number, lambda asked, turn: self._answer(work, asked, task, watched, turn))
+
+        async def answer(asked: ToolCall, number: str, turn: anyio.Lock) -> ToolResultOutput:
+            return await self._answer(work, asked, task, watched, number=number, turn=turn)
+
+        toolbox = Toolbox(work, task, number, answer)
         info = ExecutorInfo(
             run_id=self.means.execution_id,
             request_id=request.id,
@@ -161,9 +167,19 @@ class Writer:
         return result
 
     async def _answer(
-        self, work: Work, asked: ToolCall, task: TextTask, watched: Watched, turn: anyio.Lock | None = None
+        self,
+        work: Work,
+        asked: ToolCall,
+        task: TextTask,
+        watched: Watched,
+        *,
+        number: str,
+        turn: anyio.Lock | None = None,
     ) -> ToolResultOutput:
-        """Answer one call, keep the answer, and return it; ``turn`` is held while it is kept."""
+        """Answer one call, keep the answer, and return it.
+
+        ``number`` names the call in its request, before and after a crash; ``turn`` is held while it is kept.
+        """
         began = self.clock.now()
         turn = anyio.Lock() if turn is None else turn
         if task.acts and is_event(work.machine, asked.name):
@@ -179,7 +195,15 @@ class Writer:
                 await work.propose(send)
                 work.entered()
             return told[-1]
-        output = await run_tool(asked, task.tools, entered=work.entered, threads=self.means.threads)
+        scope = ToolScope(
+            key=f"{self.means.execution_id}:{task.request.id}.{number}",
+            run_id=self.means.execution_id,
+            executors=self.means.executors,
+            budget=self.means.budget,
+            threads=self.means.threads,
+            clock=self.clock,
+        )
+        output = await run_tool(asked, task.tools, scope=scope, entered=work.entered, threads=self.means.threads)
         watched.tool(asked, output, self.clock.now() - began)
         async with turn:
             await work.record(answer_record(asked, output).to_json())

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 
 import anyio
+from pydantic_core import to_json
 
 from interlock.agent.contract import ToolCall
 from interlock.agent.messages import ToolResultOutput
 from interlock.agent.plain import plain
-from interlock.agent.reasons import short
+from interlock.agent.plain_answers import plain_text
+from interlock.agent.reasons import is_a, short
 from interlock.agent.tools import Tool, bound_call, tool_failure
 from interlock.agent.turns import AnswerRecord, TextTask
 from interlock.errors import ExecutorError
 from interlock.run.exits import HOST_MISTAKES
 from interlock.run.functions import Entered, Threads, call
+from interlock.run.tool_scope import SCOPE, ToolScope
 from interlock.run.work import Work
 
 __all__ = ["Toolbox", "run_tool"]
 
 
 async def run_tool(
-    asked: ToolCall, tools: Mapping[str, Tool], *, entered: Entered, threads: Threads
+    asked: ToolCall, tools: Mapping[str, Tool], *, scope: ToolScope, entered: Entered, threads: Threads
 ) -> ToolResultOutput:
     """Call a tool, and return what the model is told: also of a tool that is not there, does not fit, or raises."""
     bound = bound_call(asked, tools)
     if not callable(bound):
         return bound
+    before = SCOPE.set(scope)
     try:
         value = await call(bound, entered=entered, threads=threads)
         return tools[asked.name].answer(value)
@@ -35,6 +41,8 @@ async def run_tool(
         raise
     except Exception as error:  # noqa: BLE001  # whatever else it is, the model is told
         return tool_failure(error)
+    finally:
+        SCOPE.reset(before)
 
 
 class Toolbox:
@@ -49,7 +57,7 @@ class Toolbox:
         work: Work,
         task: TextTask,
         turn: int,
-        answer: Callable[[ToolCall, anyio.Lock], Awaitable[ToolResultOutput]],
+        answer: Callable[[ToolCall, str, anyio.Lock], Awaitable[ToolResultOutput]],
     ) -> None:
         self._work = work
         self._answer = answer
@@ -62,6 +70,7 @@ class Toolbox:
         """Records that were there when this call was first made: the same number whenever it is made again."""
         self._kept: list[AnswerRecord] = [record for record in own if record.call.id.startswith(self._id)]
         self._count = len(self._kept)
+        self._asked: Counter[str] = Counter()
 
     @contextmanager
     def open(self) -> Generator[None, None, None]:
@@ -79,19 +88,27 @@ class Toolbox:
 
     async def call(self, name: str, arguments: object) -> ToolResultOutput:
         """Run a tool and return what the model is to be told. It never raises for what the tool, or the model, did."""
+        if not is_a(name, str):
+            raise ExecutorError(
+                f"request {self._work.owed.identity!r}: info.call_tool({short(name)}, ...): a tool has a text for its name"
+            )
+        name = plain_text(name)
         if not self._open:
             raise ExecutorError(
-                f"request {self._work.owed.identity!r}: info.call_tool({name!r}) after the executor has answered; "
+                f"request {self._work.owed.identity!r}: info.call_tool({short(name)}) after the executor has answered; "
                 "await all of its calls first"
             )
         try:
             given = plain(arguments)
         except ValueError:
-            given = short(arguments, 200)  # no tool takes a text for its arguments: the model will be told so
+            given = plain_text(short(arguments, 200))  # no tool takes a text for its arguments: the model will be told so
+        words = hashlib.sha256(to_json([name, given])).hexdigest()[:16]
+        self._asked[words] += 1
         for record in self._kept:
             if (record.call.name, record.call.input) == (name, given):
                 self._kept.remove(record)
                 return record.output
         self._count += 1
         asked = ToolCall(f"{self._id}{self._count}", name, given)
-        return await self._answer(asked, self._records)
+        # By its words, and which time they are said: that stays, in whatever order several tools ran before a crash.
+        return await self._answer(asked, f"{self.records_before}.{words}.{self._asked[words]}", self._records)

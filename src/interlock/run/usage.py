@@ -48,12 +48,16 @@ def get_usage(entries: Iterable[LogEntry]) -> RunUsage:
 
 
 class Budget:
-    """Admits model calls up to a limit and keeps the account; one for a run, shared by all machines of its tree."""
+    """Admits model calls up to a limit and keeps the account; one for a run, shared by all machines of its tree.
 
-    __slots__ = ("limit", "spent")
+    ``above`` is the budget of the run whose tool this run is: what is spent here is spent there as well.
+    """
 
-    def __init__(self, limit: int) -> None:
+    __slots__ = ("above", "limit", "spent")
+
+    def __init__(self, limit: int, above: Budget | None = None) -> None:
         self.limit = limit
+        self.above = above
         self.spent = RunUsage()
 
     def admit(self, request_id: str) -> None:
@@ -64,6 +68,8 @@ class Budget:
                 f"max_model_calls allows; raise the limit, or handle the code 'max-model-calls' in on_error",
                 limit=self.limit,
             )
+        if self.above is not None:
+            self.above.admit(request_id)
         self.spent = replace(self.spent, model_calls=self.spent.model_calls + 1)
 
     def book_late(self, answer: object) -> None:
@@ -75,3 +81,5 @@ class Budget:
         """Add what a call reports."""
         if usage is not None:
             self.spent = self.spent.plus(usage)
+            if self.above is not None:
+                self.above.book(usage)

@@ -7,6 +7,7 @@ it, and alone decides what is committed, and when.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NoReturn, Protocol, TypeAlias
 
@@ -150,8 +151,9 @@ class Work:
         """Return an error that the work ends with as data; the exception itself gets a note that says whose it is."""
         self.raised = error
         note = f"in {self.origin}"
-        if note not in getattr(error, "__notes__", ()):
-            error.add_note(note)
+        with suppress(Exception):  # exceptions are other people's code
+            if note not in getattr(error, "__notes__", ()):
+                error.add_note(note)
         return error_info(error, data=data)
 
     async def record(

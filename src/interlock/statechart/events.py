@@ -33,16 +33,20 @@ class Event(FrozenDict[str, Any]):
 class InternalEvent:
     """An event of the engine: ``@done.state.<id>``, ``@done.invoke.<id>``, ``@error.invoke.<id>``, ``@after:...`` ...
 
-    ``output`` and ``error`` are set where the event carries one; ``id`` names the state, child or timer.
+    ``output`` and ``error`` are set where the event carries one; ``id`` names the state, child or timer, ``src`` the
+    source of a child that reports.
     """
 
-    __slots__ = ("error", "id", "output", "type")
+    __slots__ = ("error", "id", "output", "src", "type")
 
-    def __init__(self, type: str, id: str | None = None, output: Any = None, error: Any = None) -> None:
+    def __init__(
+        self, type: str, id: str | None = None, output: Any = None, error: Any = None, src: str | None = None
+    ) -> None:
         self.type = type
         self.id = id
         self.output = output
         self.error = error
+        self.src = src
 
     def __repr__(self) -> str:
         return f"InternalEvent({self.type!r})"

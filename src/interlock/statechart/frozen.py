@@ -23,6 +23,9 @@ V = TypeVar("V")
 MAX_DEPTH = 64
 """How deep lists and mappings may be nested in what is saved: parsers elsewhere have their limits."""
 
+_MOST_BITS = 14_280
+"""How large a whole number may be: 4300 digits are what Python itself reads and writes."""
+
 _SCALARS = frozenset((str, int, bool, type(None)))
 
 
@@ -98,6 +101,8 @@ def freeze(value: Any, path: str = "", *, models: bool = False) -> Any:
     if kind in _SCALARS:
         if kind is str and not value.isascii():
             _check_text(value, path)
+        elif kind is int and value.bit_length() > _MOST_BITS:
+            raise NotJsonError("a whole number of thousands of digits, which no parser of JSON takes", path=path)
         return value
     if kind is float:
         if math.isfinite(value):
@@ -114,7 +119,9 @@ def _flat(value: dict[Any, Any]) -> FrozenDict[str, Any] | None:
     """Return a mapping of plain texts, numbers and constants frozen, which most events are; None for any other."""
     for key, item in value.items():
         kind = type(item)
-        if type(key) is not str or not key.isascii() or kind not in _SCALARS or (kind is str and not item.isascii()):
+        if type(key) is not str or not key.isascii() or kind not in _SCALARS:
+            return None
+        if not item.isascii() if kind is str else kind is int and item.bit_length() > _MOST_BITS:
             return None
     return cast("FrozenDict[str, Any]", value) if type(value) is FrozenDict else FrozenDict(value)
 

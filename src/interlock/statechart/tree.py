@@ -160,6 +160,7 @@ class Tree:
             child_id,
             output=value if kind == "done" else None,
             error=value if kind == "error" else None,
+            src=None if child is None else child.src,
         )
         chosen = select(working, event)
         if chosen:

@@ -34,14 +34,14 @@ def unwritable(value: Any, write: Callable[[Any], object], name: str) -> str:
     return path
 
 
-def unloadable(kind: ContextType, data: Any, error: Exception) -> str:
+def unloadable(kind: ContextType, data: Mapping[str, Any], error: Exception) -> str:
     """Return the path of what was written and cannot be read again, as far as the error or the data tell."""
     fields = kind.fields or {}
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]["loc"]
         name = str(first[0]) if first else ""
     else:
-        name = next((name for name in fields if isinstance(data, Mapping) and not _is_json(data.get(name))), "")
+        name = next((name for name in fields if not _is_json(data.get(name))), "")
     return f"context.{name}" if name in fields else "context"
 
 
@@ -61,15 +61,14 @@ def _only(keys: list[Any], last: Any) -> Any:
 
 
 def _parts(value: Any) -> Iterable[tuple[Any, Any, str]]:
-    if isinstance(value, Mapping):
-        return [(key, part, f".{key}") for key, part in cast("Mapping[Any, Any]", value).items()]
     if isinstance(value, BaseModel):
         return [(name, getattr(value, name), f".{name}") for name in type(value).model_fields]
     if dataclasses.is_dataclass(value):
         return [(field.name, getattr(value, field.name), f".{field.name}") for field in dataclasses.fields(value)]
+    if isinstance(value, Mapping):
+        return [(key, part, f".{key}") for key, part in cast("Mapping[object, Any]", value).items()]
     if isinstance(value, tuple):
-        items = cast("Iterable[Any]", value)
-        return [(number, part, f"[{number}]") for number, part in enumerate(items)]
+        return [(number, part, f"[{number}]") for number, part in enumerate(cast("Iterable[object]", value))]
     return ()
 
 
