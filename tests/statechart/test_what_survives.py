@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import enum
 import json
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 from pydantic import BaseModel, Field, PrivateAttr, SecretStr, computed_field, field_serializer, field_validator
@@ -220,3 +222,73 @@ def test_a_growing_tuple_is_frozen_once() -> None:
         snapshot, _ = sc.transition(machine, snapshot, {"type": "ADD", "n": number})
         assert all(new is old for new, old in zip(snapshot.context["log"], before, strict=False))
     assert snapshot.context["log"][-1] == (49,)
+
+
+class Inner(BaseModel, frozen=True):
+    n: int = 0
+    data: bytes = b""
+
+
+@dataclasses.dataclass(frozen=True)
+class Holder:
+    inner: Inner = dataclasses.field(default_factory=Inner)
+
+
+class Deep(BaseModel, frozen=True):
+    x: tuple[Holder, ...] = ()
+    named: sc.FrozenDict[str, bytes] = sc.FrozenDict()
+
+
+class Declared(TypedDict):
+    x: tuple[bytes, ...]
+
+
+class Pair(enum.Enum):
+    ONE = (1, 2)
+
+
+class HoldsPair(BaseModel, frozen=True):
+    x: Pair | None = None
+
+
+class Number(BaseModel, frozen=True):
+    x: int = 0
+
+
+BAD = b"\xff"
+
+
+@pytest.mark.parametrize(
+    ("context", "value", "path"),
+    [
+        (Raw(), BAD, "context.x"),
+        (Deep(), (Holder(), Holder(Inner(data=BAD))), "context.x[1].inner.data"),
+        (Holder(), Inner(data=BAD), "context.inner.data"),
+        (HoldsPair(), Pair.ONE, "context.x"),
+        pytest.param(Number(), 10**5000, "context.x", id="large"),
+    ],
+)
+def test_what_cannot_be_saved_is_named_by_its_place(context: Any, value: Any, path: str) -> None:
+    after = changed(context, value, "inner" if isinstance(context, Holder) else "x")
+    with pytest.raises(NotJsonError) as caught:
+        after.dump()
+    assert caught.value.path == path
+
+
+def test_the_place_in_other_kinds_of_context() -> None:
+    named = changed(Deep(), sc.FrozenDict({"good": b"a", "bad": BAD}), "named")
+    with pytest.raises(NotJsonError, match=r"context\.named\.bad: cannot be saved"):
+        named.dump()
+    machine = sc.machine(
+        "m",
+        context_type=Declared,
+        context={"x": ()},
+        initial="a",
+        states={"a": sc.state(on={"GO": lambda _c, _e: sc.stay(x=(b"a", BAD))})},
+    )
+    with pytest.raises(NotJsonError, match=r"context\.x\[1\]: cannot be saved"):
+        sc.transition(machine, sc.initial_transition(machine)[0], "GO")[0].dump()
+    with pytest.raises(DefinitionError, match=r"context\.a\.b: nan"):
+        sc.machine("m", context={"a": {"b": float("nan")}})
+    with pytest.raises(DefinitionError, match=r"field 'x': a value of type object cannot be kept"):
+        sc.machine("m", context=Anything(x=object()))
