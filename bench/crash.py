@@ -57,7 +57,10 @@ def main() -> None:
     print("\nPeers (" + str(PEERS["source"]) + "):")
     for peer, facts in PEERS.items():
         if peer not in ("source", "columns"):
-            print(f"  {peer}: " + "; ".join(f"{column}: {fact}" for column, fact in zip(PEERS["columns"], facts, strict=True)))
+            print(
+                f"  {peer}: "
+                + "; ".join(f"{column}: {fact}" for column, fact in zip(PEERS["columns"], facts, strict=True))
+            )
 
 
 def say(line: str) -> None:

@@ -3,7 +3,7 @@
     python bench/durable.py                  a table
     python bench/durable.py --json           one JSON object
     python bench/durable.py --json --peers   the same, with LangGraph, Burr and pydantic-graph under "peers"
-    python bench/durable.py --postgres URL   the figures of PostgreSQL as well, in a database that may be written to
+    python bench/durable.py --postgres URL   on that PostgreSQL (it is written to), and not on one that it starts
 
 What is measured and how stands in README.md beside this file.
 """
@@ -13,7 +13,10 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -34,7 +37,8 @@ def main() -> None:
     """Measures ours, and with --peers everybody else in the same run."""
     options = arguments()
     effort = QUICK if options.quick else THOROUGH
-    figures = durable_figures(effort, options.postgres)
+    with postgres(options.postgres) as url:
+        figures = durable_figures(effort, url)
     peers: dict[str, object] = {}
     if options.peers:
         for peer in environments.durable_peers():
@@ -48,7 +52,9 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measures durable steps, and those of peers if asked.")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     parser.add_argument("--peers", action="store_true", help="measure the peers too; installs each on first use")
-    parser.add_argument("--postgres", metavar="URL", help="a PostgreSQL database to measure as well")
+    parser.add_argument(
+        "--postgres", metavar="URL", help="a PostgreSQL database to write to (default: one that is started for it)"
+    )
     parser.add_argument("--quick", action="store_true", help="only see that everything runs; the figures mean little")
     parser.add_argument(
         "--cache",
@@ -58,6 +64,23 @@ def arguments() -> argparse.Namespace:
         help="where the environments of the peers are kept (default: %(default)s)",
     )
     return parser.parse_args()
+
+
+@contextmanager
+def postgres(url: str | None) -> Iterator[str | None]:
+    """A PostgreSQL: that of the URL, else one that the tests know how to start, else none."""
+    if url is not None:
+        yield url
+        return
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    try:
+        from tests.servers import running_postgres  # of this repository, and no package
+    except ImportError as error:
+        print(f"no PostgreSQL is measured: {error}; give --postgres URL", file=sys.stderr)
+        yield None
+        return
+    with running_postgres() as server:
+        yield server.url
 
 
 def durable_figures(effort: Effort, postgres: str | None) -> dict[str, object]:
