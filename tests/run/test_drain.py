@@ -1,6 +1,8 @@
 """A plain executor cannot be stopped: what it costs after nobody waits for it any more is counted all the same."""
 
 import threading
+from collections.abc import Iterator
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -80,3 +82,132 @@ def test_the_answer_may_come_after_the_loop_has_ended():
         return result
 
     assert anyio.run(run).usage.model_calls == 1
+
+
+class Book:
+    """Plain executors for texts, one released after the other; what each answers costs one more token."""
+
+    def __init__(self, number: int) -> None:
+        self.began = [threading.Event() for _ in range(number)]
+        self.release = threading.Event()
+        self._lock = threading.Lock()
+        self._begun = 0
+
+    def __call__(self, request: il.TextRequest, info: il.ExecutorInfo) -> il.TextResult:
+        with self._lock:
+            self._begun += 1
+            number = self._begun
+        self.began[number - 1].set()
+        self.release.wait(10)
+        return il.TextResult(output="late", usage=il.Usage(output_tokens=number))
+
+    async def all_began(self) -> None:
+        for event in self.began:
+            await anyio.to_thread.run_sync(event.wait)
+
+
+class Leave(il.Event):
+    """Go on without the texts."""
+
+
+leaving = il.setup_agent(events=[Leave], output=str)
+
+
+def texts(number: int) -> il.Machine[Any, None, str]:
+    """A machine whose child has several texts written at once, and which can be told to go on without them."""
+    child = leaving.machine(
+        "texts",
+        kind="parallel",
+        states={
+            f"text-{place}": leaving.state(
+                initial="on",
+                states={
+                    "on": leaving.state(invoke=leaving.generate_text(model="quick", prompt="?", on_done="off")),
+                    "off": leaving.end(),
+                },
+            )
+            for place in range(number)
+        },
+    )
+    return leaving.machine(
+        "leaving",
+        context={},
+        initial="with",
+        states={
+            "with": leaving.state(invoke=leaving.child(child), on=[leaving.on(Leave, "without")]),
+            "without": leaving.final(output="gone"),
+        },
+    )
+
+
+async def test_what_a_left_child_has_under_way_is_counted_and_not_delivered():
+    book = Book(3)
+    async with il.AgentSession(texts(3), executors=il.Executors(generate_text=book)) as session:
+        await book.all_began()
+        await session.send(Leave())
+        result = await session.settled()
+        assert isinstance(result, il.Done)
+        assert (result.usage.model_calls, result.usage.output_tokens) == (3, None)
+        log = result.entries
+        book.release.set()
+        drained = await result.drain()
+        assert (drained.model_calls, drained.output_tokens) == (3, 1 + 2 + 3)
+        assert session.usage == drained
+        again = await session.settled()
+        assert isinstance(again, il.Done)
+        assert (again.output, again.entries) == ("gone", log)
+
+
+async def test_a_stream_that_was_left_in_the_middle_is_waited_for():
+    began, release, shown = threading.Event(), threading.Event(), list[str]()
+
+    def stream_text(request: il.TextRequest, info: il.ExecutorInfo) -> Iterator[str | il.TextResult]:
+        began.set()
+        release.wait(10)
+        yield il.TextResult(output="late", usage=il.Usage(output_tokens=5))
+
+    machine = leaving.machine(
+        "m",
+        context={},
+        initial="with",
+        states={
+            "with": leaving.state(
+                invoke=leaving.stream_text(model="quick", prompt="?", on_done="without"),
+                on=[leaving.on(Leave, "without")],
+            ),
+            "without": leaving.final(output="gone"),
+        },
+    )
+    executors = il.Executors(stream_text=stream_text)  # type: ignore[arg-type]  # a plain generator will do
+    async with il.AgentSession(machine, executors=executors, on_chunk=lambda text, _: shown.append(text)) as session:
+        await anyio.to_thread.run_sync(began.wait)
+        await session.send(Leave())
+        result = await session.settled()
+        release.set()
+        drained = await result.drain()
+    assert (drained.output_tokens, shown) == (5, [])
+
+
+async def test_a_functions_late_answer_costs_nothing():
+    began, release = threading.Event(), threading.Event()
+
+    def work() -> str:
+        began.set()
+        release.wait(10)
+        return "late"
+
+    machine = leaving.machine(
+        "m",
+        context={},
+        initial="with",
+        states={
+            "with": leaving.state(invoke=leaving.call(work, on_done="without"), on=[leaving.on(Leave, "without")]),
+            "without": leaving.final(output="gone"),
+        },
+    )
+    async with il.AgentSession(machine) as session:
+        await anyio.to_thread.run_sync(began.wait)
+        await session.send(Leave())
+        result = await session.settled()
+        release.set()
+        assert await result.drain() == il.RunUsage()

@@ -21,7 +21,8 @@ from interlock.adapters.embedding import MODEL, Similarity, load
 from interlock.agent.contract import Choice, DecideExecutor, ExecutorInfo, Executors
 from interlock.agent.descriptors import EventDescriptor
 from interlock.agent.message_helpers import get_message_text
-from interlock.agent.requests import DecisionRequest
+from interlock.agent.plan import PLAN_DONE
+from interlock.agent.requests import DecisionRequest, PlanRequest
 from interlock.errors import BindError, UncertainChoiceError
 
 __all__ = ["local_executors"]
@@ -47,7 +48,8 @@ def local_executors(
     equal ones 1. If no score reaches ``threshold``, or the best two differ by less than ``margin``, the choice is the
     machine's own way out, if it offers one, and an error otherwise. The same goes for a request that is nearest to
     the examples of an event which the machine withholds at the moment. An event that was refused in an earlier
-    attempt of the request is not named again.
+    attempt of the request is not named again. Options of a closed choice are told apart by what their descriptions say.
+    In a plan, what was picked already is not picked again, and its end is the way out.
 
     With a ``writer``, events with fields are chosen in the same way, and the fields of the chosen one are written by
     the writer's ``decide``, which is offered this event and no other. Such an event is out only once it was refused
@@ -118,6 +120,7 @@ class _Chooser:
         """Return the choice for one request; plain and quick enough for any thread."""
         offered = self._sort(request)
         text = _text(request)
+        named = {event.label: event for event in request.events}
         withheld = tuple(kind for kind in request.withheld if self.examples.get(kind))
         scores = self._scores(text, offered.open, withheld)
         best = sorted(scores, key=scores.__getitem__, reverse=True)
@@ -125,14 +128,14 @@ class _Chooser:
 
         weights = self._weights({kind: scores[kind] for kind in best} | {NOTHING: self.threshold})
         none = weights.pop(NOTHING) + sum(weights.pop(kind) for kind in withheld if kind in weights)
-        weights[offered.way_out.type if offered.way_out else NOTHING] = round(none, 6)
+        weights[offered.way_out.label if offered.way_out else NOTHING] = round(none, 6)
         if doubt is None:
             score, others = scores[best[0]], best[1:]
             chosen, reason = best[0], f"nearest in meaning ({score:.3f})"
             if others:
                 reason += f", before {others[0]} ({scores[others[0]]:.3f})"
         elif offered.way_out is not None:
-            chosen, reason = offered.way_out.type, doubt
+            chosen, reason = offered.way_out.label, doubt
         else:
             raise UncertainChoiceError(
                 f"{_name(request)}: {doubt}. Offered: {_listed(offered)}. Give the machine a way out (an event called "
@@ -140,22 +143,22 @@ class _Chooser:
                 weights=weights,
             )
         raw = {"model": MODEL, "weights": weights, "scores": scores, "unscored": dict(offered.unscored)}
-        return Choice(event={"type": chosen}, reason=reason, raw=raw)
+        return Choice(event=named[chosen].option or {"type": named[chosen].type}, reason=reason, raw=raw)
 
     def _sort(self, request: DecisionRequest) -> _Field:
         # Nothing would change if the same choice were made again, so what was refused is out.
-        refused = [
-            attempt.event["type"]
-            for attempt in request.attempts
-            if attempt.counts and attempt.event is not None and "type" in attempt.event
-        ]
+        refused = [attempt.event for attempt in request.attempts if attempt.counts and attempt.event is not None]
+        picked = [event["type"] for event in request.applied] if isinstance(request, PlanRequest) else []
         choosable: list[EventDescriptor] = []
         unscored: dict[str, str] = {}
         for event in request.events:
+            again = sum(item == event.option if event.option else item.get("type") == event.type for item in refused)
             if (missing := _required(event)) and not self.fills:
-                unscored[event.type] = f"needs {', '.join(missing)}, which a chooser cannot write"
-            elif refused.count(event.type) > (1 if self.fills and _has_fields(event) else 0):
-                unscored[event.type] = "was refused in an earlier attempt"
+                unscored[event.label] = f"needs {', '.join(missing)}, which a chooser cannot write"
+            elif again > (1 if self.fills and _has_fields(event) else 0):
+                unscored[event.label] = "was refused in an earlier attempt"
+            elif event.type in picked:
+                unscored[event.label] = "was picked in an earlier step"
             else:
                 choosable.append(event)
         if not choosable:
@@ -166,11 +169,12 @@ class _Chooser:
                 weights={},
                 code="nothing-to-choose",
             )
-        way_out = next((event for event in choosable if event.type.casefold() == self.way_out.casefold()), None)
+        wanted = PLAN_DONE if isinstance(request, PlanRequest) else self.way_out
+        way_out = next((event for event in choosable if event.type.casefold() == wanted.casefold()), None)
         return _Field(tuple(event for event in choosable if event is not way_out), way_out, unscored)
 
     def _scores(self, text: str, events: Sequence[EventDescriptor], withheld: Sequence[str]) -> dict[str, float]:
-        meanings = {event.type: (_meaning(event), *self.examples.get(event.type, ())) for event in events}
+        meanings = {event.label: (_meaning(event), *self.examples.get(event.type, ())) for event in events}
         meanings |= {kind: self.examples[kind] for kind in withheld}
         if not text:
             return {}
@@ -217,6 +221,7 @@ class _FilledChoice:
         else:
             choice = await anyio.to_thread.run_sync(self.chooser.decide, request, info)
         chosen = cast("Mapping[str, object]", choice.event)["type"]
+        # Of several options of one type none has fields to write, so it does not matter which this is.
         event = next(event for event in request.events if event.type == chosen)
         if not _has_fields(event):
             return choice
@@ -258,7 +263,8 @@ def _meaning(event: EventDescriptor) -> str:
 
 
 def _required(event: EventDescriptor) -> list[str]:
-    needed = event.input_schema.get("required", ())
+    """Return the fields that somebody has to write; an option of a closed choice has none."""
+    needed = () if event.option is not None else event.input_schema.get("required", ())
     return [str(name) for name in cast("Sequence[object]", needed)] if isinstance(needed, Sequence) else []
 
 
@@ -267,7 +273,7 @@ def _is_async(function: object) -> bool:
 
 
 def _has_fields(event: EventDescriptor) -> bool:
-    return bool(event.input_schema.get("properties"))
+    return event.option is None and bool(event.input_schema.get("properties"))
 
 
 def _name(request: DecisionRequest) -> str:
@@ -275,4 +281,4 @@ def _name(request: DecisionRequest) -> str:
 
 
 def _listed(offered: _Field) -> str:
-    return ", ".join(event.type for event in offered.open) or "nothing that can be chosen"
+    return ", ".join(event.label for event in offered.open) or "nothing that can be chosen"

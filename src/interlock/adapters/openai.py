@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, final
 import anyio
 
 from interlock.adapters.lowering.arguments import cleaned
-from interlock.adapters.lowering.attempts import render_decision_attempts
 from interlock.adapters.lowering.chat import chat_messages
 from interlock.adapters.lowering.completions import Assembly, Completion, read_completion
 from interlock.adapters.lowering.decision_form import DecideBy, DecisionForm, decision_form
@@ -22,6 +21,7 @@ from interlock.adapters.lowering.failures import broken_off, no_answer, provider
 from interlock.adapters.lowering.text_form import TextForm, text_form
 from interlock.agent.contract import Choice, ExecutorInfo, Executors, TextResult
 from interlock.agent.model_refs import checked_models
+from interlock.agent.rendering import render_decision_attempts, render_plan_trail
 from interlock.agent.requests import DecisionRequest
 from interlock.agent.text_requests import TextRequest, request_messages
 from interlock.errors import BindError, MissingExtraError, ProviderError, UnsupportedRequestError
@@ -166,7 +166,7 @@ class _Endpoint:
 
     def _decision_body(self, form: DecisionForm) -> dict[str, object]:
         request = form.request
-        said = (*request_messages(request), *render_decision_attempts(request))
+        said = (*request_messages(request), *render_plan_trail(request), *render_decision_attempts(request))
         messages = chat_messages(said, place=_place(request))
         # Here the host has the last word on how a model is forced: some refuse to be.
         return {"messages": messages, **form.fields, **self._host_settings(request), **self._own(request)}

@@ -25,7 +25,6 @@ import anyio.to_thread
 from interlock.adapters.constraint import choice_schema, grammar
 from interlock.adapters.llama import Engine, Piece, load, require_package
 from interlock.adapters.lowering.arguments import Malformed, read_arguments
-from interlock.adapters.lowering.attempts import render_decision_attempts
 from interlock.adapters.lowering.chat import chat_messages
 from interlock.adapters.lowering.completions import Assembly, Completion, read_completion
 from interlock.adapters.lowering.failures import broken_off
@@ -36,6 +35,7 @@ from interlock.agent.contract import Choice, ExecutorInfo, Executors, TextResult
 from interlock.agent.descriptors import EventDescriptor
 from interlock.agent.envelope import provider_output_schema
 from interlock.agent.messages import AgentMessage
+from interlock.agent.rendering import render_decision_attempts, render_plan_trail
 from interlock.agent.requests import DecisionRequest
 from interlock.agent.text_requests import TextRequest, request_messages
 from interlock.errors import UnsupportedRequestError, WeightsError
@@ -241,7 +241,7 @@ def _decision_messages(request: DecisionRequest, *, retold: bool) -> tuple[Agent
         # The choice has to be told; fields are not: named in the prompt, they are copied instead of filled.
         system = f"{system}\n\nAnswer in JSON with one of:\n{_listed(request.events)}".strip()
     said = request_messages(replace(request, system=system or None))
-    return (*said, *(render_decision_attempts(request) if retold else ()))
+    return (*said, *render_plan_trail(request), *(render_decision_attempts(request) if retold else ()))
 
 
 def _listed(events: tuple[EventDescriptor, ...]) -> str:

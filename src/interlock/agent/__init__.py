@@ -59,6 +59,7 @@ from interlock.agent.messages_schema import MessagesSchema, messages_schema
 from interlock.agent.model_refs import ModelRef, parse_model_ref
 from interlock.agent.plan import PlanResult
 from interlock.agent.reading import parse_event
+from interlock.agent.rendering import render_decision_attempts, render_plan_trail
 from interlock.agent.reports import ChildDone, ChildFailed
 from interlock.agent.requests import DecisionAttempt, DecisionRequest, PlanRequest
 from interlock.agent.setup import mapping, setup_agent
@@ -169,6 +170,8 @@ __all__ = [
     "parse_provider_output",
     "provider_output_schema",
     "read_ledger",
+    "render_decision_attempts",
+    "render_plan_trail",
     "renewed_request",
     "request_messages",
     "setup_agent",

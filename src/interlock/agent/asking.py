@@ -178,6 +178,7 @@ class Asking(Bound[P, C, I, O]):
             wording=given,
             mode=mode,
             output=text_adapter(output, f"{word}(output=): "),
+            acts=kind is ActSpec,
         )
         spec = kind(definition=definition, known=self._tools, of_context=True)
         return self._text(spec, word, input=None, on_done=on_done, fields=common)

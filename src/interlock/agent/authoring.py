@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, ParamSpec, TypeVar, Unpack, cast, overload
 
 from pydantic import TypeAdapter
@@ -60,10 +60,14 @@ class Agent(Reactions[P, C, I, O], States[P, C, I, O], Asking[P, C, I, O]):
     def decide(
         self,
         *,
+        options: Sequence[Event] | Callable[[C], Sequence[Event]] | None = None,
         on_done: Targets | Move | Callable[[C, Event], Move | None] | None = None,
         **fields: Unpack[DecideFields[C]],
     ) -> Invoke:
         """Let a model pick one of the events that are legal now; the event is sent as if a person had sent it.
+
+        With ``options`` (events that are ready to be sent, or a function of the context that gives them) the choice is
+        a closed one: the model picks one of those that are legal now, as it is, and fills no fields itself.
 
         ``on_done`` sees the event, if its transition has not left the state; ``on_error`` sees the failure, above all
         ``decision-exhausted``: the model has picked nothing legal in all its tries.
@@ -71,7 +75,12 @@ class Agent(Reactions[P, C, I, O], States[P, C, I, O], Asking[P, C, I, O]):
         given: dict[str, Any] = dict(fields)
         common = self._invoke_fields("decide", given)
         given = {name: self._adapted(value, f"decide({name}=)", ("context",)) for name, value in given.items()}
-        spec = DecideSpec(name=given.pop("name", None), allowed_events=given.pop("allowed_events", None), wording=given)
+        spec = DecideSpec(
+            name=given.pop("name", None),
+            allowed_events=given.pop("allowed_events", None),
+            options=self._adapted(options, "decide(options=)", ("context",)),
+            wording=given,
+        )
         return engine_invoke(
             DECIDE, logic=spec, on_done=self._slot(on_done, "decide(on_done=)", "event", self._decoded), **common
         )

@@ -4,6 +4,11 @@ An executor carries out one model call. It gets a request (plain data: what to a
 stands in its run), and answers with a :class:`Choice` or a :class:`TextResult`. It may be async or plain. Transport
 retries are its own business; whether a choice is legal, and what a tool answers, is none: that is judged and done
 where the machine is.
+
+An executor of texts takes one turn and hands back the calls in it, or it takes all turns itself and runs each call by
+``info.call_tool``. One that can do neither, because what it stands on runs whole loops with tools of its own, says so
+with an attribute of the function: ``execute.whole_loops = True``. It may write texts; an ``agent.act`` would be without
+its events there, so that is refused before anything runs.
 """
 
 from __future__ import annotations
@@ -37,6 +42,7 @@ __all__ = [
     "TextResult",
     "ToolCall",
     "Usage",
+    "runs_whole_loops",
 ]
 
 
@@ -181,6 +187,11 @@ class Executors:
     generate_text: TextExecutor | None = None
     stream_text: StreamExecutor | None = None
     decide: DecideExecutor | None = None
+
+
+def runs_whole_loops(executor: object) -> bool:
+    """Whether an executor says of itself that it runs whole loops, and calls no tool of a request."""
+    return getattr(executor, "whole_loops", False) is True
 
 
 # -- as JSON ---------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from interlock.agent.wording import Place, Wording, check_wording, worded
 from interlock.errors import DefinitionError
 from interlock.statechart import Snapshot
 
-__all__ = ["DECIDE", "Allowed", "DecideSpec", "DecisionWording", "Entry", "entries", "is_entry"]
+__all__ = ["DECIDE", "Allowed", "DecideSpec", "DecisionWording", "Entry", "Options", "entries", "is_entry"]
 
 DECIDE = "agent.decide"
 """The source of every decision."""
@@ -24,6 +24,9 @@ Entry: TypeAlias = str | EventClass
 """An event class, its type, or a pattern such as ``"todo.*"`` or ``"*"``."""
 
 Allowed: TypeAlias = Entry | Sequence[Entry]
+
+Options: TypeAlias = Sequence[Event]
+"""Events that are ready to be sent: a closed choice picks one of them."""
 
 
 class DecisionWording(Wording, frozen=True, strict=True, extra="forbid"):
@@ -37,16 +40,19 @@ class DecideSpec:
     """What an author says about a decision.
 
     ``wording`` holds the fields of :class:`DecisionWording`; each of them, and ``allowed_events``, is a value or a
-    function of the context. Where ``allowed_events`` is None, everything that the machine accepts may be picked.
+    function of the context. Where ``allowed_events`` is None, everything that the machine accepts may be picked; where
+    ``options`` are given, which may be a function of the context as well, one of them and nothing else.
     """
 
     name: str | None
     allowed_events: Allowed | Callable[..., Allowed] | None
     wording: Mapping[str, object]
+    options: Options | Callable[..., Options] | None = None
 
     def __post_init__(self) -> None:
         try:
             check_wording(self.wordings, self.wording)
+            self._check_options()
             _refuse_nothing(self.declared)
             self.check()
         except (TypeError, ValueError) as error:
@@ -68,13 +74,37 @@ class DecideSpec:
     @property
     def declared(self) -> tuple[Entry, ...] | None:
         """The allowed events as far as they are known before anything runs; None where they are not."""
+        if self.options is not None:
+            return None if callable(self.options) else _classes(self.options)
         return None if _is_function(self.allowed_events) else entries(self.allowed_events)
+
+    def ready(self, snapshot: Snapshot[object], state: str) -> tuple[Event, ...]:
+        """Return the options of a closed choice for the context of now. Raises as :meth:`allowed`."""
+        given = self.options
+        if not callable(given):
+            return tuple(given or ())
+        place = _place(snapshot, state)
+        found = place.ask(given, "options", snapshot.context)
+        try:
+            return _events(found)
+        except TypeError as error:
+            raise place.refused("options", given, f"{short(found)}: {error}") from None
+
+    def _check_options(self) -> None:
+        if self.options is None:
+            return
+        if self.allowed_events is not None:
+            raise ValueError("options and allowed_events say the same thing; give one of them")
+        if not callable(self.options) and not _events(self.options):
+            raise ValueError("options is empty; give the events to pick from, or a function that does")
 
     def allowed(self, snapshot: Snapshot[object], state: str) -> tuple[Entry, ...] | None:
         """Return the allowed events for the context of now; None stands for all.
 
         Raises :class:`HandlerError` or :class:`InvalidMoveError` where the author's function fails, naming it.
         """
+        if self.options is not None:
+            return _classes(self.ready(snapshot, state))
         given = self.allowed_events
         if not _is_function(given):
             return entries(given)
@@ -97,6 +127,19 @@ def _place(snapshot: Snapshot[object], state: str) -> Place:
 def _is_function(allowed: Allowed | Callable[..., Allowed] | None) -> TypeGuard[Callable[..., Allowed]]:
     # A class can be called as well; what is meant by it is the event.
     return callable(allowed) and not inspect.isclass(allowed)
+
+
+def _events(given: object) -> tuple[Event, ...]:
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise TypeError("options is a list of events, each ready to be sent")
+    for item in cast("Sequence[object]", given):
+        if not isinstance(item, Event):
+            raise TypeError(f"options holds {short(item)}; give events, as in options=[Attack(weapon='bow'), Flee()]")
+    return tuple(cast("Sequence[Event]", given))
+
+
+def _classes(options: Sequence[Event]) -> tuple[Entry, ...]:
+    return tuple(dict.fromkeys(type(option) for option in options))
 
 
 def _refuse_nothing(declared: tuple[Entry, ...] | None) -> None:

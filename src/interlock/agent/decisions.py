@@ -7,15 +7,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
 from interlock.agent.contract import Choice
 from interlock.agent.decide import DecideSpec, DecisionWording
-from interlock.agent.descriptors import describe
+from interlock.agent.descriptors import EventDescriptor
 from interlock.agent.events import Event, EventClass
-from interlock.agent.legality import Offer, candidates, offer, refusal
+from interlock.agent.legality import candidates, refusal
+from interlock.agent.options import offered, outside
 from interlock.agent.plain_answers import plain_choice, plain_text
 from interlock.agent.reading import AnyMachine, classes_of, read_event
 from interlock.agent.reasons import is_a, short
@@ -50,14 +51,14 @@ def decision_request(machine: AnyMachine, owed: OwedInvocation) -> DecisionReque
     """
     spec = _spec(owed)
     words = spec.words(owed.snapshot, owed.state or "(root)")
-    found = _offered(machine, owed, spec)
+    events, withheld = _offered(machine, owed, spec)
     return DecisionRequest(
         id=owed.identity,
         src=owed.src,
         name=spec.name or owed.id,
-        events=describe(found.events, among=classes_of(machine).values()),
-        withheld=tuple(event.type for event in found.withheld),
-        attempts=tuple(DecisionAttempt.from_json(record) for record in owed.records),
+        events=events,
+        withheld=withheld,
+        attempts=_attempts(owed),
         **said(words),
     )
 
@@ -88,13 +89,8 @@ def renewed_request(machine: AnyMachine, owed: OwedInvocation, request: Decision
 
     Raises :class:`NoLegalEventsError` where nothing is left to pick.
     """
-    found = _offered(machine, owed, _spec(owed))
-    return replace(
-        request,
-        events=describe(found.events, among=classes_of(machine).values()),
-        withheld=tuple(event.type for event in found.withheld),
-        attempts=tuple(DecisionAttempt.from_json(record) for record in owed.records),
-    )
+    events, withheld = _offered(machine, owed, _spec(owed))
+    return replace(request, events=events, withheld=withheld, attempts=_attempts(owed))
 
 
 def judge(
@@ -106,7 +102,8 @@ def judge(
     """Return the event that was picked, ready to be sent, or the attempt that says why it is refused.
 
     Three checks, in this order: its type is offered, its payload fits (the validated one, with defaults, is what is
-    sent), the machine would take it now. So an event that is returned is one that ``snapshot.can``.
+    sent; of a closed choice, it is one of the options), the machine would take it now. So an event that is returned is
+    one that ``snapshot.can``.
 
     Arguments:
         machine: the machine that the decision belongs to.
@@ -124,11 +121,14 @@ def judge_choice(
     refuse: Callable[[Event], str | None],
 ) -> Event | DecisionAttempt:
     """Judge a choice by the request, the event classes, and a function that says why an event may not be sent."""
-    offered = {event.type: classes[event.type] for event in request.events if event.type in classes}
+    known = {event.type: classes[event.type] for event in request.events if event.type in classes}
     if choice.problem is not None:
-        return _no_choice(choice, choice.problem, offered)
-    read = read_event(offered, choice.event)
+        return _no_choice(choice, choice.problem, known)
+    read = read_event(known, choice.event)
     if isinstance(read, Event):
+        options = [event.option for event in request.events if event.option is not None]
+        if options and (wrong := outside(options, read)) is not None:
+            return _attempt("invalid-payload", wrong, event_to_json(read), choice)
         wrong = refuse(read)
         return read if wrong is None else _attempt("rejected-by-guard", wrong, event_to_json(read), choice)
     kind = None if read.event is None else read.event.get("type")
@@ -170,22 +170,34 @@ def _wrapping(answer: object) -> str:
     return "return Choice(event=...)"
 
 
-def _offered(machine: AnyMachine, owed: OwedInvocation, spec: DecideSpec) -> Offer:
-    found = offer(machine, owed.snapshot, spec, state=owed.state or "(root)")
-    if not found.events:
+def _attempts(owed: OwedInvocation) -> tuple[DecisionAttempt, ...]:
+    found: list[DecisionAttempt] = []
+    for number, record in enumerate(owed.records):
+        try:
+            found.append(DecisionAttempt.from_json(record))
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"record {number} is no refused choice: {short(record)}", code="invalid-input") from error
+    return tuple(found)
+
+
+def _offered(
+    machine: AnyMachine, owed: OwedInvocation, spec: DecideSpec
+) -> tuple[tuple[EventDescriptor, ...], tuple[str, ...]]:
+    events, withheld = offered(machine, owed.snapshot, spec, state=owed.state or "(root)")
+    if not events:
         raise NoLegalEventsError(
-            _nothing_to_pick(owed.snapshot, found),
+            _nothing_to_pick(owed.snapshot, withheld),
             machine=owed.snapshot.machine_id,
             state=owed.state or "(root)",
             accepted=owed.snapshot.accepted_events(),
         )
-    return found
+    return events, withheld
 
 
-def _nothing_to_pick(snapshot: Snapshot[object], found: Offer) -> str:
+def _nothing_to_pick(snapshot: Snapshot[object], withheld: Iterable[str]) -> str:
     accepted = ", ".join(snapshot.accepted_events()) or "nothing"
-    withheld = ", ".join(event.type for event in found.withheld)
-    because = f" Not legal now: {withheld}." if withheld else ""
+    listed = ", ".join(withheld)
+    because = f" Not legal now: {listed}." if listed else ""
     return (
         f"there is no event to decide on; the active states handle: {accepted}.{because} A decision picks an event "
         "that an active state handles by name, that allowed_events includes and that is not for people only"
@@ -198,7 +210,7 @@ def _spec(owed: OwedInvocation) -> DecideSpec:
     return owed.logic
 
 
-def _no_choice(choice: Choice, problem: str, offered: Mapping[str, EventClass]) -> DecisionAttempt:
+def _no_choice(choice: Choice, problem: str, known: Mapping[str, EventClass]) -> DecisionAttempt:
     written: JsonObject | None = None
     kind: object = None
     try:
@@ -207,8 +219,8 @@ def _no_choice(choice: Choice, problem: str, offered: Mapping[str, EventClass]) 
         written = freeze(given)
     except Exception:  # noqa: BLE001, S110  # it is refused anyway, and what cannot be written is not kept
         pass
-    known = type(kind) is str and kind in offered
-    return _attempt("invalid-payload" if known else "unknown-event", problem, written, choice)
+    is_known = type(kind) is str and kind in known
+    return _attempt("invalid-payload" if is_known else "unknown-event", problem, written, choice)
 
 
 def _attempt(failure: Failure, reason: str, event: JsonObject | None, choice: Choice) -> DecisionAttempt:

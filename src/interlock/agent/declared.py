@@ -138,7 +138,7 @@ def _check_decision(
         for entry in spec.stops:
             _check_entry(machine, path, "stop_on", entry, classes)
     for entry in spec.declared or ():
-        _check_entry(machine, path, "allowed_events", entry, classes)
+        _check_entry(machine, path, "allowed_events" if spec.options is None else "options", entry, classes)
 
 
 def _check_entry(

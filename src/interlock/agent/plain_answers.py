@@ -34,7 +34,7 @@ def plain_usage(given: object) -> Usage | None:
     if is_a(given, Usage):
         found = _fields(given, Usage)
         if all(count is None or (type(count) is int and 0 <= count < _MOST_TOKENS) for count in found.values()):
-            return cast("Usage", given) if type(given) is Usage else Usage(**cast("Any", found))
+            return given if type(given) is Usage else Usage(**cast("Any", found))
     raise ValueError(f"usage={short(given)}; give a Usage(input_tokens=, output_tokens=) of whole numbers")
 
 
@@ -78,7 +78,8 @@ def _call(given: object) -> ToolCall:
 
 
 def _fields(given: object, kind: type[Choice | TextResult | ToolCall | Usage]) -> dict[str, object]:
-    return _read(lambda: {item.name: getattr(given, item.name) for item in fields(kind)}, "fields of a " + kind.__name__)
+    names = [item.name for item in fields(kind)]
+    return _read(lambda: {name: getattr(given, name) for name in names}, f"fields of a {kind.__name__}")
 
 
 def _read(read: Callable[[], T], what: str) -> T:

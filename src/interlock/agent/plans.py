@@ -16,7 +16,7 @@ from interlock.agent.decisions import judge, said
 from interlock.agent.descriptors import EventDescriptor, describe, tool_names
 from interlock.agent.events import Event, EventClass
 from interlock.agent.legality import Offer, matching, offer, refusal
-from interlock.agent.plan import PLAN_DONE, PlanSpec, PlanWording, Stopped
+from interlock.agent.plan import PLAN_DONE, PlanResult, PlanSpec, PlanWording, Stopped
 from interlock.agent.reading import AnyMachine, classes_of, read_event
 from interlock.agent.reasons import short
 from interlock.agent.requests import DecisionAttempt, DecisionRequest, JsonObject, PlanRequest
@@ -24,7 +24,7 @@ from interlock.errors import InputError
 from interlock.statechart import UNSET, Input, OwedInvocation, Snapshot, transition
 from interlock.statechart.events import event_to_json
 
-__all__ = ["PlanLedger", "Planned", "plan_ledger", "plan_request", "planned", "renewed_plan"]
+__all__ = ["PlanLedger", "Planned", "plan_ledger", "plan_request", "plan_result", "planned", "renewed_plan"]
 
 _SCHEMA: Mapping[str, object] = {"additionalProperties": False, "properties": {}, "type": "object"}
 
@@ -44,15 +44,33 @@ def plan_ledger(records: Iterable[object]) -> PlanLedger:
     for number, record in enumerate(cast("Iterable[Mapping[str, Any]]", records)):
         try:
             if record["kind"] == "step":
-                applied.append(record["event"])
+                applied.append(_step(record["event"]))
                 attempts.clear()
             else:
+                _check_attempt(record["kind"])
                 attempts.append(DecisionAttempt.from_json(record))
                 # What had been picked after the last step that can still be taken is picked anew.
-                del applied[record.get("kept", len(applied)) :]
+                del applied[_kept(record.get("kept", len(applied)), len(applied)) :]
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"record {number} is no step of a plan: {short(record)}", code="invalid-input") from error
     return PlanLedger(applied=tuple(applied), attempts=tuple(attempts))
+
+
+def _check_attempt(kind: object) -> None:
+    if kind != "attempt":
+        raise ValueError(f"kind is {kind!r}")
+
+
+def _step(event: object) -> JsonObject:
+    if not isinstance(event, Mapping) or not isinstance(cast("JsonObject", event).get("type"), str):
+        raise ValueError("event is no object with a type")  # noqa: TRY004  # bad data, of whatever type
+    return cast("JsonObject", event)
+
+
+def _kept(number: object, most: int) -> int:
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number <= most:
+        raise ValueError(f"kept is {number!r}, of {most} steps")
+    return number
 
 
 def plan_request(machine: AnyMachine, owed: OwedInvocation) -> PlanRequest | Planned:
@@ -77,6 +95,8 @@ def renewed_plan(machine: AnyMachine, owed: OwedInvocation, request: PlanRequest
 
 def _asked(machine: AnyMachine, owed: OwedInvocation, request: PlanRequest, max_steps: int) -> PlanRequest | Planned:
     ledger = plan_ledger(owed.records)
+    if len(ledger.applied) >= max_steps:  # taken up elsewhere, where the context gives it fewer
+        return _over(machine, owed, ledger.applied, "max-steps", None)
     here = _standing(machine, owed, ledger.applied)
     found = offer(machine, here, _spec(owed), state=owed.state or "(root)")
     if not found.events:
@@ -187,6 +207,14 @@ def _standing(machine: AnyMachine, owed: OwedInvocation, applied: Sequence[JsonO
 def _left(owed: OwedInvocation, here: Snapshot[Any]) -> bool:
     child = here.children.get(owed.id)
     return child is None or child.seq != owed.seq
+
+
+def plan_result(machine: AnyMachine, steps: Sequence[JsonObject], stopped: Stopped) -> object:
+    """Return what a plan has come to for those who look on; as JSON, where this machine cannot read its steps."""
+    try:
+        return PlanResult(steps=tuple(_read(machine, step) for step in steps), stopped=stopped)
+    except InputError:
+        return _result(steps, stopped)
 
 
 def _read(machine: AnyMachine, step: JsonObject) -> Event:

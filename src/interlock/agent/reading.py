@@ -89,8 +89,9 @@ def _fields(given: object) -> Mapping[str, object] | None:
 
 def _no_event(given: object) -> str:
     shown = short(given)
-    if is_a(given, type) and issubclass(cast("type", given), Event):
-        return f"{cast('type', given).__name__} is the class; send an event of it: {given.__name__}(...)"
+    if is_a(given, type) and issubclass(cast("type[Any]", given), Event):
+        name = cast("type[Any]", given).__name__
+        return f"{name} is the class; send an event of it: {name}(...)"
     return f"{shown} is no event: an object with 'type' is needed"
 
 

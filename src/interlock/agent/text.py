@@ -18,6 +18,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import to_json, to_jsonable_python
 
 from interlock.agent.contract import StreamExecutor, TextExecutor
+from interlock.agent.descriptors import OF_EVENTS
 from interlock.agent.outputs import adapter_of
 from interlock.agent.plain import plain
 from interlock.agent.reasons import reason_of, reasons, short
@@ -82,6 +83,8 @@ class TextRequestDefinition(Generic[I, O]):
     input: TypeAdapter[I] | None = None
     output: TypeAdapter[O] | None = None
     executor: TextExecutor | StreamExecutor | None = None
+    acts: bool = False
+    """Whether events of the machine are among its tools as well; which, is known when it is asked."""
 
     def __post_init__(self) -> None:
         given = [name for name in ("prompt", "messages") if self.wording.get(name)]
@@ -177,7 +180,7 @@ class TextRequestDefinition(Generic[I, O]):
         if not words.prompt and not words.messages:
             asked = "prompt" if self.wording.get("prompt") else "messages"
             raise place.refused(asked, self.wording[asked], "nothing; a request without a question has no answer")
-        if (reason := wrong_choice(words.tool_choice, tools)) is not None:
+        if (reason := self.wrong_choice(words.tool_choice, tools)) is not None:
             asked = "tool_choice" if callable(self.wording.get("tool_choice")) else "tools"
             raise place.refused(asked, self.wording.get(asked, self.tools), reason)
         return TextRequest(
@@ -204,6 +207,16 @@ class TextRequestDefinition(Generic[I, O]):
             metadata=words.metadata,
         )
 
+    def wrong_choice(self, choice: str | None, tools: Mapping[str, Tool]) -> str | None:
+        """Return why a tool choice means nothing among these tools; None where it does."""
+        if choice in (None, "auto", "none") or choice in tools or (choice == "required" and (tools or self.acts)):
+            return None
+        if choice == "required":
+            return "tool_choice 'required', but the request has no tools"
+        if self.acts and choice.startswith(OF_EVENTS):
+            return None
+        return f"tool_choice {choice!r}, but no tool of the request has that name. {did_you_mean(choice, tools)}"
+
     def wrong(self, reason: str, code: str = "invalid-request") -> DefinitionError:
         """Return the error that says what is wrong with the definition."""
         return DefinitionError(f"text request {self.name!r}: {reason}", code=code)
@@ -227,17 +240,8 @@ class TextSpec:
             return
         tools = definition.all_tools(self.known, None, definition.place())
         choice = definition.wording.get("tool_choice")
-        if isinstance(choice, str) and (reason := wrong_choice(choice, tools)) is not None:
+        if isinstance(choice, str) and (reason := definition.wrong_choice(choice, tools)) is not None:
             raise definition.wrong(reason, "unknown-tool")
-
-
-def wrong_choice(choice: str | None, tools: Mapping[str, Tool]) -> str | None:
-    """Return why a tool choice means nothing among these tools; None where it does."""
-    if choice in (None, "auto", "none") or choice in tools or (choice == "required" and tools):
-        return None
-    if choice == "required":
-        return "tool_choice 'required', but the request has no tools"
-    return f"tool_choice {choice!r}, but no tool of the request has that name. {did_you_mean(str(choice), tools)}"
 
 
 def text_request(

@@ -18,6 +18,7 @@ from pydantic import TypeAdapter
 from pydantic_core import SchemaValidator, to_json, to_jsonable_python
 
 from interlock.agent.contract import ToolCall
+from interlock.agent.descriptors import OF_EVENTS
 from interlock.agent.messages import (
     ContentOutput,
     ErrorJsonOutput,
@@ -38,7 +39,6 @@ __all__ = ["GivenTools", "Tool", "bound_call", "named_tools", "tool", "tool_fail
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _RESERVED = ("auto", "none", "required")
-_EVENTS = "send_event_"
 _OUTPUTS = (TextOutput, JsonOutput, ErrorTextOutput, ErrorJsonOutput, ContentOutput)
 
 
@@ -55,8 +55,8 @@ class Tool:
             raise self._wrong("a tool's name has 1 to 64 letters, digits, '_' or '-'; give another with name=")
         if self.name in _RESERVED:
             raise self._wrong("this word is a tool_choice; give the tool another name with name=")
-        if self.name.startswith(_EVENTS):
-            raise self._wrong(f"names that begin with {_EVENTS!r} stand for events; give another with name=")
+        if self.name.startswith(OF_EVENTS):
+            raise self._wrong(f"names that begin with {OF_EVENTS!r} stand for events; give another with name=")
         _ = self.descriptor  # a function that no model could call is said now
 
     @cached_property

@@ -13,10 +13,10 @@ from interlock.agent.contract import Choice
 from interlock.agent.decisions import decision_request, delivery, judge, moved_on, renewed_request
 from interlock.agent.events import Event
 from interlock.agent.plan import PlanSpec
-from interlock.agent.plans import Planned, plan_request, planned, renewed_plan
+from interlock.agent.plans import Planned, plan_request, plan_result, planned, renewed_plan
 from interlock.agent.reading import AnyMachine
 from interlock.agent.requests import DecisionAttempt, DecisionRequest, PlanRequest
-from interlock.errors import DecisionExhaustedError, ErrorInfo
+from interlock.errors import DecisionExhaustedError, ErrorInfo, StepError
 from interlock.statechart import UNSET, Input, OwedInvocation, Snapshot, transition
 from interlock.statechart import owed as owed_by
 
@@ -80,7 +80,7 @@ def asked(machine: AnyMachine, owed: OwedInvocation, before: DecisionRequest | N
     if isinstance(owed.logic, PlanSpec):
         known = before if isinstance(before, PlanRequest) else None
         found = plan_request(machine, owed) if known is None else renewed_plan(machine, owed, known)
-        return _of_plan(owed, found, (), 0, None) if isinstance(found, Planned) else found
+        return _of_plan(machine, owed, found, None) if isinstance(found, Planned) else found
     return decision_request(machine, owed) if before is None else renewed_request(machine, owed, before)
 
 
@@ -92,6 +92,7 @@ def weigh(
     *,
     usage: object = None,
     asked_at: Snapshot[object] | None = None,
+    root: tuple[AnyMachine, Snapshot[object]] | None = None,
 ) -> Weighed:
     """Judge a choice where the machine stands now, once it has been told what the choice has cost.
 
@@ -102,8 +103,10 @@ def weigh(
         choice: what was answered; it is not trusted.
         usage: what that has consumed, as JSON.
         asked_at: where that machine stood when it was asked; None where it has not moved since.
+        root: the root machine and where it stands, since that is who is told of the usage; None where it is this one.
     """
-    told = owed if usage is None else _told(machine, owed, usage)
+    whole, standing = (machine, owed.snapshot) if root is None else root
+    told = owed if usage is None else _told(whole, standing, owed, usage)
     if told is None:  # it was too expensive, and nobody waits for it any more
         return Weighed(sent=(Input(address=owed.address, invocation=owed.key),), usage=usage)
     if told is not owed and asked_at is None:
@@ -111,12 +114,14 @@ def weigh(
     return replace(_weighed(machine, told, request, choice, asked_at), usage=usage)
 
 
-def _told(machine: AnyMachine, owed: OwedInvocation, usage: object) -> OwedInvocation | None:
-    """Return the work as it stands once the machine has been told of a usage; None where that ends it."""
-    if owed.address:
-        return owed  # the root is told, and not the machine whose choice it is
-    snapshot, _ = transition(machine, owed.snapshot, Input(invocation=owed.key, usage=usage), at=0.0)
-    if snapshot is owed.snapshot:
+def _told(machine: AnyMachine, before: Snapshot[object], owed: OwedInvocation, usage: object) -> OwedInvocation | None:
+    """Return the work as it stands once the root machine has been told of a usage; None where that ends it."""
+    given = Input(address=owed.address, invocation=owed.key, usage=usage)
+    try:
+        snapshot, _ = transition(machine, before, given, at=0.0)
+    except StepError:
+        return None  # it will raise again when it is told in earnest, and then the log has kept what was paid
+    if snapshot is before:
         return owed
     return next((item for item in owed_by(snapshot).invocations if item.identity == owed.identity), None)
 
@@ -133,7 +138,7 @@ def _weighed(
         attempt = found.attempt
         if attempt is not None and found.kept is None:
             attempt = _blamed(machine, owed, request, choice, attempt, asked_at=None if owed.logic.atomic else asked_at)
-        return _of_plan(owed, found, request.attempts, request.max_retries, attempt)
+        return _of_plan(machine, owed, found, request, attempt)
     judged = judge(machine, owed.snapshot, request, choice)
     if isinstance(judged, Event):
         return Weighed(event=judged, sent=(delivery(owed, judged),), result=judged)
@@ -142,20 +147,19 @@ def _weighed(
 
 
 def _of_plan(
+    machine: AnyMachine,
     owed: OwedInvocation,
     found: Planned,
-    attempts: tuple[DecisionAttempt, ...],
-    max_retries: int,
-    attempt: DecisionAttempt | None,
+    request: DecisionRequest | None,
+    attempt: DecisionAttempt | None = None,
 ) -> Weighed:
     attempt = attempt or found.attempt
     if attempt is None:
-        result: object = UNSET
-        if found.stopped is not None:
-            result = {"steps": found.steps, "stopped": found.stopped}
+        result = UNSET if found.stopped is None else plan_result(machine, found.steps, found.stopped)
         return Weighed(event=found.event, sent=found.inputs, result=result)
     record = {"kind": "attempt", **attempt.to_json()} | ({} if found.kept is None else {"kept": found.kept})
-    return _refused(owed, attempts, max_retries, attempt, record)
+    before, max_retries = ((), 0) if request is None else (request.attempts, request.max_retries)
+    return _refused(owed, before, max_retries, attempt, record)
 
 
 def _blamed(

@@ -190,6 +190,10 @@ CATALOGUE: dict[str, Entry] = {
         "The machine asks for a kind of model call that no executor was given for.",
         "Pass it: `Executors(decide=..., generate_text=..., stream_text=...)`.",
     ),
+    "whole-loop-executor": Entry(
+        "An `agent.act` would be carried out by an executor that runs whole loops with tools of its own.",
+        "Give it one that takes single turns, or that calls tools by `info.call_tool`.",
+    ),
     "unregistered-source": Entry(
         "The machine invokes a source that nothing carries out.", "Pass `actors={name: function}`."
     ),

@@ -12,7 +12,7 @@ class BindError(InterlockError):
 
     ``code`` is one of: ``missing-executor``, ``unregistered-source``, ``invalid-argument``, ``run-inside-executor``,
     ``not-open``, ``not-settled``, ``thread-exists``,
-    ``nothing-to-resolve``.
+    ``nothing-to-resolve``, ``whole-loop-executor``.
     """
 
     code = "invalid-argument"

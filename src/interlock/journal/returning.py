@@ -14,6 +14,7 @@ from interlock.statechart.reasons import reason_of
 
 __all__ = ["check_returns"]
 
+
 def check_returns(machine: Machine[Any, Any, Any] | None, event: Any, written: Mapping[str, Any]) -> None:
     """Raise :class:`NotJsonError`, naming the field, for an event that its entry would not lead back to.
 

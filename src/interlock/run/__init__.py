@@ -3,11 +3,12 @@
 from interlock.run.abort import Abort
 from interlock.run.agent_run import run_agent, run_agent_sync
 from interlock.run.agent_stream import AgentStream, stream_agent
+from interlock.run.attempts import get_decision_attempts
 from interlock.run.clock import Clock, SystemClock
 from interlock.run.driver import Driver, Timers
 from interlock.run.machine_tool import MachineTool, machine_tool
 from interlock.run.observers import Committed
-from interlock.run.options import RunOptions
+from interlock.run.options import Decisions, RunOptions
 from interlock.run.origin import Origin
 from interlock.run.resolve import resolve_decision
 from interlock.run.results import Cause, Done, Failed, Idle, Result
@@ -59,6 +60,7 @@ __all__ = [
     "Chunk",
     "Clock",
     "Committed",
+    "Decisions",
     "Done",
     "Driver",
     "EventEmitted",
@@ -88,6 +90,7 @@ __all__ = [
     "TurnTaken",
     "execute_agent_request",
     "get_agent_requests",
+    "get_decision_attempts",
     "get_usage",
     "initial_agent_step",
     "machine_tool",

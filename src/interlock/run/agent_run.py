@@ -19,6 +19,7 @@ from interlock.run.driver import Timers
 from interlock.run.exits import LEAVING, Left
 from interlock.run.functions import INSIDE
 from interlock.run.options import (
+    Decisions,
     GivenEvent,
     OnChunk,
     OnEmitted,
@@ -54,6 +55,7 @@ async def run_agent(
     executors: Executors | None = None,
     actors: Mapping[str, object] | None = None,
     user_input: UserInput | None = None,
+    decisions: Decisions = "concurrent",
     max_model_calls: int = 100,
     abort: Abort | None = None,
     clock: Clock | None = None,
@@ -86,14 +88,17 @@ async def run_agent(
         actors: functions or machines for sources that the machine declares.
         user_input: asks a person what ``agent.user_input`` wants to know: called with a :class:`UserInputRequest`, it
             returns the reply. Without it such a question does not keep the run going.
+        decisions: ``"one-at-a-time"``: of several decisions and plans that wait together, in parallel states or child
+            machines, the next is asked when what came of the one before is committed, so each sees what the others have
+            done. Texts and functions go on meanwhile.
         max_model_calls: how many calls this run may make, retries, turns and child machines included. The one over the
             limit is not made; its invocation fails with the code ``max-model-calls``.
         abort: ends the run from outside, in an orderly way: it settles as :class:`Failed` with the cause ``aborted``.
         clock: what time it is (default: the computer's).
         timers: ``"wait"`` lets the clock run while timers are pending; ``"return"`` settles :class:`Idle` instead and
             lists them.
-        on_transition: called with ``(snapshot, input)`` after each step that changed something; the first time, for a
-            fresh run, with input None.
+        on_transition: called with ``(snapshot, input)`` after each step that changed something (once for steps that are
+            committed together); the first time, for a fresh run, with input None.
         on_event: called with a :class:`Committed` for everything that was committed.
         on_chunk: called with ``(text, request)`` for each piece of a text that is streamed. The stream goes on when it
             has returned; other streams do not wait for it.
@@ -125,6 +130,7 @@ async def run_agent(
         executors=executors,
         actors=actors,
         user_input=user_input,
+        decisions=decisions,
         max_model_calls=max_model_calls,
         abort=abort,
         clock=clock,

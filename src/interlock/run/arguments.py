@@ -61,6 +61,7 @@ def check_executor(given: object, place: str) -> None:
 
 def check_arguments(
     *,
+    decisions: object,
     max_model_calls: object,
     timers: object,
     abort: object,
@@ -74,6 +75,8 @@ def check_arguments(
     observers: Mapping[str, object],
 ) -> None:
     """Refuse options that mean nothing; ``observers`` are those that are single functions, by keyword."""
+    if decisions not in ("concurrent", "one-at-a-time"):
+        raise _wrong(f"decisions={decisions!r}; give 'concurrent' or 'one-at-a-time'")
     if isinstance(max_model_calls, bool) or not isinstance(max_model_calls, int) or max_model_calls < 0:
         raise _wrong(f"max_model_calls={max_model_calls!r}; give a whole number of 0 or more")
     if timers not in ("wait", "return"):

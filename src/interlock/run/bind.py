@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import cast
 
-from interlock.agent.contract import Executors
+from interlock.agent.act import ActSpec
+from interlock.agent.contract import Executors, runs_whole_loops
 from interlock.agent.decide import DECIDE, DecideSpec
 from interlock.agent.emitting import declared_emits
 from interlock.agent.events import EventClass
@@ -18,7 +19,7 @@ from interlock.run.perform import function_of
 from interlock.run.texting import executor_of, is_text, mode_of
 from interlock.statechart import Invoke
 
-__all__ = ["check", "check_heard"]
+__all__ = ["check", "check_heard", "whole_loops"]
 
 
 def check(machine: AnyMachine, executors: Executors) -> None:
@@ -37,6 +38,8 @@ def check(machine: AnyMachine, executors: Executors) -> None:
             executor = executor_of(invoke.src, invoke.logic, executors)
             if executor is not None:
                 check_executor(executor, f"{where}: the executor of the text request{_named(invoke.logic)}")
+                if isinstance(invoke.logic, ActSpec) and runs_whole_loops(executor):
+                    raise whole_loops(f"{where} acts")
             else:
                 slot = "stream_text" if mode_of(invoke.src, invoke.logic) == "stream" else "generate_text"
                 raise BindError(
@@ -50,6 +53,15 @@ def check(machine: AnyMachine, executors: Executors) -> None:
                 f"run_agent(..., actors={{{invoke.src!r}: function or machine}}), or machine.provide(...) for a child",
                 code="unregistered-source",
             )
+
+
+def whole_loops(what: str) -> BindError:
+    """Return the error for an act loop whose executor would never send its events."""
+    return BindError(
+        f"{what}, but its executor runs whole loops (whole_loops = True) and would call none of the machine's events; "
+        "give one that takes single turns, or that calls tools by info.call_tool",
+        code="whole-loop-executor",
+    )
 
 
 def check_heard(machine: AnyMachine, types: Iterable[str]) -> None:

@@ -43,6 +43,11 @@ class Decider:
         with watched.watching():
             while request is not None:
                 await watched.told()
+                if self.means.one_at_a_time:
+                    await work.turn()
+                    request = await _ask(work, request, watched)  # others may have moved the machine meanwhile
+                    if request is None:
+                        return
                 asked_at = work.owed.snapshot
                 try:
                     choice = await self._choice(work, request, watched)
@@ -87,12 +92,12 @@ async def _ask(work: Work, before: DecisionRequest | None, watched: Watched | No
             return None
         if isinstance(found, DecisionRequest):
             return found
-        await work.propose(partial(_ended, work, watched))
+        await work.propose(partial(_ended, work, before, watched))
 
 
-def _ended(work: Work, watched: Watched | None, owed: OwedInvocation) -> Proposal:
+def _ended(work: Work, before: DecisionRequest | None, watched: Watched | None, owed: OwedInvocation) -> Proposal:
     """End a plan that has nothing to ask, judged where the machine stands now."""
-    found = asked(work.machine, owed, None)
+    found = asked(work.machine, owed, before)
     weighed = Weighed() if isinstance(found, DecisionRequest) else found
     first, *then = weighed.inputs(owed) or (Input(address=owed.address, invocation=owed.key),)
     if watched is not None and weighed.result is not UNSET:
@@ -124,7 +129,15 @@ class _Judged:
 
     def __call__(self, owed: OwedInvocation) -> Proposal:
         usage = spent(self.request, self.choice.usage)
-        found = weigh(self.work.machine, owed, self.request, self.choice, usage=usage, asked_at=self.asked_at)
+        found = weigh(
+            self.work.machine,
+            owed,
+            self.request,
+            self.choice,
+            usage=usage,
+            asked_at=self.asked_at,
+            root=self.work.root(),
+        )
         info = None
         if found.attempt is not None:
             self.watched.refused(found.attempt, self.choice.usage)

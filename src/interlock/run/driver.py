@@ -28,7 +28,7 @@ from interlock.run.journaling import Journal
 from interlock.run.observers import Committed, Observers
 from interlock.run.origin import Origin
 from interlock.run.traces import AtRest, EventIgnored
-from interlock.run.work import Make, Perform, Proposal, Work
+from interlock.run.work import Perform, Proposal, Work
 from interlock.statechart import (
     Effect,
     Input,
@@ -88,7 +88,7 @@ class Driver(Generic[C]):
         self._works: dict[str, Work] = {}
         self._inbox: deque[tuple[Input, float, str | None]] = deque()
         self._wake = anyio.Event()
-        self._unpublished: deque[tuple[Committed, Snapshot[C], Sequence[Effect], bool]] = deque()
+        self._unpublished: deque[tuple[Committed, Snapshot[C], Sequence[Effect], bool, bool]] = deque()
         self._proposals = 0
         self._failed: deque[FailedWork] = deque(maxlen=16)
         self.aborted: str | None = None
@@ -112,7 +112,7 @@ class Driver(Generic[C]):
         self._adopt(log.head.snapshot)
         if effects is not None:
             committed = Committed(index=log.index, at=self._clock.now(), input=None)
-            self._unpublished.append((committed, log.head.snapshot, effects, True))
+            self._unpublished.append((committed, log.head.snapshot, effects, True, True))
 
     def send(self, given: Input, entry_id: str | None = None) -> None:
         """Deliver something from outside, after what was sent before and the timers that had run out by then."""
@@ -154,7 +154,9 @@ class Driver(Generic[C]):
             self._adopt(snapshot, before)
         for item in taken:
             committed = Committed(index=item.entry.index, at=at, input=item.input)
-            self._unpublished.append((committed, item.after, item.effects, item.after is not item.before))
+            # What belongs together leads to one snapshot that anybody may go on from: the last.
+            kept = item is taken[-1] and snapshot is not before
+            self._unpublished.append((committed, item.after, item.effects, item.after is not item.before, kept))
         return snapshot is not before or any(item.effects for item in taken)
 
     def _adopt(self, snapshot: Snapshot[C], before: Snapshot[C] | None = None) -> None:
@@ -267,9 +269,8 @@ class Driver(Generic[C]):
         elif self._inbox:
             given, _, entry_id = self._inbox.popleft()
             self._deliver(given, entry_id)
-        elif ready is not None and ready.proposed is not None:
-            make, ready.proposed = ready.proposed, None
-            self._accept(ready, make)
+        elif ready is not None:
+            self._accept(ready)
         else:
             return False
         return True
@@ -291,7 +292,9 @@ class Driver(Generic[C]):
             lambda stamp: EventIgnored(stamp, event_type=as_event(event).type, duplicate=duplicate, event=event)
         )
 
-    def _accept(self, work: Work, make: Make) -> None:
+    def _accept(self, work: Work) -> None:
+        make = work.accepted()
+        assert make is not None  # noqa: S101  # whoever calls has looked
         try:
             proposal = make(work.owed)
         except StepError as error:
@@ -309,12 +312,24 @@ class Driver(Generic[C]):
             if work is None:
                 if not self._perform.can(item):
                     continue
-                work = Work(item, self._machine_of(item), now=self._clock.now, wake=self._proposed)
+                work = Work(
+                    item,
+                    self._machine_of(item),
+                    now=self._clock.now,
+                    wake=self._proposed,
+                    root=lambda: (self.machine, self._standing()),
+                )
                 self._works[identity] = work
                 group.start_soon(self._work, work)
                 await work.started()
             elif work.waiting:
                 await work.go_on()
+        # Where decisions are asked one after the other: who is owed first has the turn.
+        if not any(work.has_turn for work in self._works.values()):
+            queued = (work for identity in self._owed if (work := self._works.get(identity)) and work.queued)
+            for work in queued:
+                await work.take_turn()
+                break
 
     async def _work(self, work: Work) -> None:
         INSIDE.set(True)
@@ -370,8 +385,8 @@ class Driver(Generic[C]):
         if not await self.log.flush():
             return  # what is not durable has not happened
         while self._unpublished:
-            committed, snapshot, effects, changed = self._unpublished.popleft()
-            self._observers.committed(committed, snapshot, effects, changed=changed)
+            committed, snapshot, effects, changed, kept = self._unpublished.popleft()
+            self._observers.committed(committed, snapshot, effects, changed=changed, kept=kept)
             await self._observers.deliver()
         # Also where nothing was waited for: a machine that is never at rest can still be cancelled.
         await anyio.lowlevel.checkpoint()

@@ -19,7 +19,7 @@ import anyio.to_thread
 from interlock.errors import ExecutorError
 from interlock.run.exits import Left, boxed
 
-__all__ = ["INSIDE", "Entered", "Threads", "call", "is_async", "poster"]
+__all__ = ["INSIDE", "Entered", "Threads", "call", "is_async", "poster", "together"]
 
 Entered = Callable[[], None]
 """Called once the function is on its way, so that the next one can be started."""
@@ -127,7 +127,7 @@ async def call(bound: Callable[[], object], *, entered: Entered, threads: Thread
                 raise
             answer = box.open()
         return await cast("Awaitable[object]", answer) if inspect.isawaitable(answer) else answer
-    except anyio.get_cancelled_exc_class() as error:
+    except (anyio.get_cancelled_exc_class(), asyncio.CancelledError) as error:  # also on trio: of a loop in there
         await anyio.lowlevel.checkpoint_if_cancelled()  # if it was us who cancelled, this is where it ends
         raise ExecutorError(f"{_name(bound)} was cancelled, but not by the run") from error
 
@@ -157,6 +157,21 @@ def _name(function: Callable[..., object]) -> str:
     while isinstance(function, functools.partial):
         function = function.func
     return str(getattr(function, "__qualname__", type(function).__name__))
+
+
+async def together(count: int, work: Callable[[int], Awaitable[None]]) -> None:
+    """Do several pieces of work at once, each begun once the one before it has: in one order on any event loop."""
+    begun = [anyio.Event() for _ in range(count)]
+
+    async def begin(number: int) -> None:
+        if number:
+            await begun[number - 1].wait()
+        begun[number].set()
+        await work(number)
+
+    async with anyio.create_task_group() as group:
+        for number in range(count):
+            group.start_soon(begin, number)
 
 
 def poster() -> Callable[[Entered], object]:

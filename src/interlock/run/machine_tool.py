@@ -7,6 +7,7 @@ call that is made again after a crash takes the same thread up, and pays for not
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import uuid
 from collections.abc import Callable, Mapping
@@ -84,7 +85,8 @@ class MachineTool(Tool):
             read: object = None if kind is None else kind.validate_json(to_json(arguments))
         except Exception as error:  # noqa: BLE001  # validators and serializers are other people's code
             return ErrorTextOutput(value=f"{self.name} was not called: {reason_of(error)}")
-        return partial(self._start, read)
+        words = "" if kind is None else f".{hashlib.sha256(to_json(arguments)).hexdigest()[:8]}"
+        return partial(self._start, read, words)
 
     @cached_property
     def resume(self) -> Tool:
@@ -108,9 +110,10 @@ class MachineTool(Tool):
 
     # -- running it --------------------------------------------------------------------------------------------------
 
-    async def _start(self, given: object) -> ToolResultOutput:
+    async def _start(self, given: object, words: str) -> ToolResultOutput:
         scope = tool_scope()
-        thread_id = f"{self.name}:{uuid.uuid4().hex}" if scope is None else scope.key
+        # With its words: in a fork of the outer log the same call may be made with others.
+        thread_id = f"{self.name}:{uuid.uuid4().hex}" if scope is None else f"{scope.key}{words}"
         return self._told(await self._run(thread_id, scope, input=given, execution_id=thread_id), thread_id)
 
     async def _resume(self, thread_id: str, event: dict[str, JsonValue] | None = None) -> ToolResultOutput:

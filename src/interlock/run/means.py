@@ -27,6 +27,8 @@ class Means:
     """Asks a person; None where nobody does."""
     record_raw: bool = False
     """Whether the log keeps the providers' own answers."""
+    one_at_a_time: bool = False
+    """Whether a decision is only asked while no other is."""
 
     @property
     def execution_id(self) -> str:

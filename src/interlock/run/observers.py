@@ -105,12 +105,15 @@ class Observers:
         self._note(self._on_result, request, output, raw)
 
     def committed(
-        self, committed: Committed, snapshot: Snapshot[Any], effects: Sequence[Effect], *, changed: bool
+        self, committed: Committed, snapshot: Snapshot[Any], effects: Sequence[Effect], *, changed: bool, kept: bool
     ) -> None:
-        """Note down one input, the snapshot it led to (``changed``) or left as it was, what was emitted and logged."""
+        """Note down one input, the snapshot it led to (``changed``) or left as it was, what was emitted and logged.
+
+        ``kept``: whether it is a snapshot to go on from, and not one in the middle of what was committed together.
+        """
         self.trace(lambda stamp: _transition(stamp, committed, snapshot, changed=changed))
         self._note(self._on_event, committed)
-        if changed:
+        if kept:
             self._note(self._on_transition, snapshot, committed.input)
         for effect in effects:
             self._effect(effect)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeAlias, TypedDict, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypedDict, TypeVar
 
 from interlock.agent.contract import Executors
 from interlock.agent.events import Event
@@ -19,6 +19,7 @@ from interlock.run.traces import TraceEvent
 from interlock.statechart import Input, Snapshot
 
 __all__ = [
+    "Decisions",
     "GivenEvent",
     "OnChunk",
     "OnEmitted",
@@ -35,6 +36,8 @@ C = TypeVar("C")
 
 Saved: TypeAlias = "Snapshot[C] | Mapping[str, object] | str | bytes"
 GivenEvent: TypeAlias = Event | Mapping[str, object] | str
+Decisions: TypeAlias = Literal["concurrent", "one-at-a-time"]
+"""Whether decisions that wait together are asked together."""
 UserInput: TypeAlias = Callable[[UserInputRequest], object]
 """Asks a person, and returns the reply, or an awaitable of it."""
 OnEvent: TypeAlias = Callable[[Committed], object]
@@ -50,6 +53,7 @@ class RunOptions(TypedDict, Generic[C], total=False):
 
     executors: Executors | None
     actors: Mapping[str, object] | None
+    decisions: Decisions
     max_model_calls: int
     abort: Abort | None
     clock: Clock | None

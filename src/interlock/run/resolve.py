@@ -38,6 +38,12 @@ async def resolve_decision(
     Raises :class:`DecisionExhaustedError` when all tries are used up, :class:`BindError` for what is no executor.
     """
     check_executor(decide, "resolve_decision(decide=...)")
+    if request.kind == "plan":
+        raise InputError(
+            f"request {request.id!r} is a plan, whose steps a machine has to take; resolve it in a run, or with "
+            "resolve_agent_step",
+            code="invalid-input",
+        )
     classes = {**request.event_classes(), **{event.type: event for event in events}}
     unknown = [event.type for event in request.events if event.type not in classes]
     if unknown:

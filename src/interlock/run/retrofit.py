@@ -32,7 +32,7 @@ from interlock.errors import BindError, InputError, NoLegalEventsError
 from interlock.run.arguments import checked_executors
 from interlock.run.border import error_info, read_event
 from interlock.run.exits import HOST_MISTAKES
-from interlock.run.functions import Threads, call
+from interlock.run.functions import Threads, call, together
 from interlock.run.options import GivenEvent, RunOptions, Saved
 from interlock.run.resolve import resolve_decision
 from interlock.run.results import Done, Failed, Idle
@@ -133,17 +133,16 @@ class _Asking:
         failures: list[Exception] = []
         self._passes += 1
 
-        async def write(number: int, request: RetrofitRequest) -> None:
+        async def write(number: int) -> None:
             try:
-                found[number] = await self._text(request, self._id(number))
+                if requests[number].kind == "text":
+                    found[number] = await self._text(requests[number], self._id(number))
             except Exception as error:  # noqa: BLE001  # raised below, as itself and not in a group
                 failures.append(error)
-                group.cancel_scope.cancel()
+                scope.cancel()
 
-        async with anyio.create_task_group() as group:
-            for number, request in enumerate(requests):
-                if request.kind == "text":
-                    group.start_soon(write, number, request)
+        with anyio.CancelScope() as scope:
+            await together(len(requests), write)
         if failures:
             raise failures[0]
         return found

@@ -24,6 +24,7 @@ from interlock.run.means import Means
 from interlock.run.observers import TOLD_BY, Observers
 from interlock.run.opening import Start, open_log
 from interlock.run.options import (
+    Decisions,
     GivenEvent,
     OnChunk,
     OnEmitted,
@@ -160,6 +161,7 @@ def open_run(
     executors: Executors | None = None,
     actors: Mapping[str, object] | None = None,
     user_input: UserInput | None = None,
+    decisions: Decisions = "concurrent",
     max_model_calls: int = 100,
     abort: Abort | None = None,
     clock: Clock | None = None,
@@ -183,6 +185,7 @@ def open_run(
         machine = machine.provide(actors)
     given = checked_executors(executors)
     check_arguments(
+        decisions=decisions,
         max_model_calls=max_model_calls,
         timers=timers,
         abort=abort,
@@ -231,6 +234,7 @@ def open_run(
         observers=observers,
         user_input=user_input,
         record_raw=record_raw,
+        one_at_a_time=decisions == "one-at-a-time",
     )
     start = Start(input=input, snapshot=loaded, store=store, thread_id=thread_id, execution_id=execution_id)
     driver = Driver(machine, perform=Performer(means, time), clock=time, timers=timers, observers=observers)

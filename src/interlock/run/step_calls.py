@@ -6,9 +6,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypeVar, cast
 
-import anyio
-
-from interlock.agent.contract import Choice, ExecutorInfo, Executors, TextResult
+from interlock.agent.contract import Choice, ExecutorInfo, Executors, TextResult, runs_whole_loops
 from interlock.agent.decisions import checked_choice
 from interlock.agent.reasons import short
 from interlock.agent.requests import DecisionRequest
@@ -16,9 +14,10 @@ from interlock.agent.text_requests import TextRequest
 from interlock.agent.tool_requests import ToolRequest
 from interlock.errors import BindError, InputError
 from interlock.run.arguments import checked_executors
+from interlock.run.bind import whole_loops
 from interlock.run.clock import Clock, SystemClock
 from interlock.run.exits import HOST_MISTAKES, Exits
-from interlock.run.functions import Threads, call
+from interlock.run.functions import Threads, call, together
 from interlock.run.running import alone
 from interlock.run.step_requests import tools_of
 from interlock.run.steps import AgentRequest, AgentStep, checked_head, reject_agent_step, resolve_agent_step
@@ -117,9 +116,7 @@ async def resolve_agent_requests(
 
     async def all_of_them() -> None:
         with exits.around():
-            async with anyio.create_task_group() as group:
-                for number in range(len(batch)):
-                    group.start_soon(carry_out, number)
+            await together(len(batch), carry_out)
 
     await alone(all_of_them)
     entries, effects = step.entries[:0], step.effects[:0]
@@ -150,7 +147,7 @@ async def carried_out(request: AgentRequest, step: AgentStep[Any], executors: Ex
 async def _choice(request: DecisionRequest, executors: Executors) -> Choice:
     if executors.decide is None:
         raise _missing(request, "decide")
-    info = _info(request, attempt=len(request.attempts) + 1)
+    info = _info(request, attempt=_number(request))
     answer = await call(partial(executors.decide, request, info), entered=_nothing, threads=Threads())
     return checked_choice(request, answer)
 
@@ -178,6 +175,8 @@ def _check_executor(request: AgentRequest, item: OwedInvocation | None, executor
         execute = getattr(executors, slot) if item is None else executor_of(item.src, item.logic, executors)
     if execute is None:
         raise _missing(request, slot)
+    if request.kind == "act" and runs_whole_loops(execute):
+        raise whole_loops(f"request {request.id!r} acts")
     return execute
 
 
@@ -187,6 +186,12 @@ def _info(
     key = request.call_key or request.id
     run = key.rpartition(f":{request.id}.")[0]  # an execution's own name may hold a colon
     return ExecutorInfo(run_id=run, request_id=request.id, call_key=key, attempt=attempt, on_chunk=on_chunk)
+
+
+def _number(request: DecisionRequest) -> int:
+    """Return which call of its request this is, as in a run: a plan has calls for the steps before as well."""
+    number = (request.call_key or "").rpartition(".")[2]
+    return int(number) + 1 if number.isdecimal() else len(request.attempts) + 1
 
 
 def _item(step: AgentStep[Any], identity: str) -> OwedInvocation | None:

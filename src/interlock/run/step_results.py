@@ -40,7 +40,12 @@ def decided(head: Head[Any], item: OwedInvocation, request: DecisionRequest, res
     except ValueError as error:
         raise InputError(f"request {request.id!r}: the choice has {error}", code="invalid-input") from None
     weighed = weigh(
-        cast("AnyMachine", machine_at(head, item.address)), item, request, choice, usage=spent(request, choice.usage)
+        cast("AnyMachine", machine_at(head, item.address)),
+        item,
+        request,
+        choice,
+        usage=spent(request, choice.usage),
+        root=(head.machine, head.snapshot),
     )
     info = None
     if weighed.exhausted is not None:

@@ -58,7 +58,7 @@ __all__ = [
 C = TypeVar("C")
 
 _MOST_FAILURES = 1000
-"""How many requests may fail one after the other before anybody is asked: more than that never ends."""
+"""How many requests may end one after the other before anybody is asked: more than that never ends."""
 
 
 Named: TypeAlias = AgentRequest | UserInputRequest | OwedInvocation | str
@@ -335,13 +335,13 @@ def _settled(
         requests, foregone = requests_of(head, before)
         if not foregone:
             return AgentStep(snapshot=head.snapshot, requests=requests, effects=effects, entries=entries, head=head)
-        if foregone[0].error is not UNSET:
+        if foregone[-1].error is not UNSET or foregone[-1].output is not UNSET:
             visited.append(head.snapshot.states[-1])
             if len(visited) > _MOST_FAILURES:
                 cycle = tuple(dict.fromkeys(visited))
                 raise EndlessLoopError(
                     f"goes round in {', '.join(cycle)}: {_MOST_FAILURES} requests in a row have "
-                    "failed before anybody could be asked; let on_error lead somewhere else",
+                    "ended before anybody could be asked; let on_error and on_done lead somewhere else",
                     machine=head.machine.id,
                     event=None,
                     cycle=cycle,

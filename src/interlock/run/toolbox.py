@@ -90,7 +90,7 @@ class Toolbox:
         """Run a tool and return what the model is to be told. It never raises for what the tool, or the model, did."""
         if not is_a(name, str):
             raise ExecutorError(
-                f"request {self._work.owed.identity!r}: info.call_tool({short(name)}, ...): a tool has a text for its name"
+                f"request {self._work.owed.identity!r}: info.call_tool({short(name)}, ...): a tool's name is a text"
             )
         name = plain_text(name)
         if not self._open:
@@ -101,7 +101,8 @@ class Toolbox:
         try:
             given = plain(arguments)
         except ValueError:
-            given = plain_text(short(arguments, 200))  # no tool takes a text for its arguments: the model will be told so
+            # No tool takes a text for its arguments: the model will be told so.
+            given = plain_text(short(arguments, 200))
         words = hashlib.sha256(to_json([name, given])).hexdigest()[:16]
         self._asked[words] += 1
         for record in self._kept:

@@ -17,7 +17,7 @@ import anyio.lowlevel
 from interlock.errors import ErrorInfo
 from interlock.run.border import AnyMachine, error_info
 from interlock.run.origin import Origin
-from interlock.statechart import UNSET, Input, OwedInvocation
+from interlock.statechart import UNSET, Input, OwedInvocation, Snapshot
 
 __all__ = ["Make", "Perform", "Proposal", "Work"]
 
@@ -46,6 +46,7 @@ class Work:
     __slots__ = (
         "_committed",
         "_now",
+        "_turn",
         "_under_way",
         "_wake",
         "machine",
@@ -54,12 +55,19 @@ class Work:
         "owed",
         "proposed",
         "raised",
+        "root",
         "scope",
         "since",
     )
 
     def __init__(
-        self, owed: OwedInvocation, machine: AnyMachine, *, now: Callable[[], float], wake: Callable[[], None]
+        self,
+        owed: OwedInvocation,
+        machine: AnyMachine,
+        *,
+        now: Callable[[], float],
+        wake: Callable[[], None],
+        root: Callable[[], tuple[AnyMachine, Snapshot[object]]],
     ) -> None:
         self.owed = owed
         """What is owed by now: the invocation with its records, and the state of the machine that owes it."""
@@ -76,10 +84,13 @@ class Work:
         """Where the work belongs, and which attempt at it is under way."""
         self.over = False
         """Whether nobody waits any more for what comes of it. A thread may look here, at a scope on trio it may not."""
+        self.root = root
+        """Gives the root machine and where it stands now."""
         self._now = now
         self._wake = wake
         self._under_way = anyio.Event()
         self._committed: anyio.Event | None = None
+        self._turn: anyio.Event | None = None
 
     # -- the worker's side ---------------------------------------------------------------------------------------------
 
@@ -95,6 +106,13 @@ class Work:
     def entered(self) -> None:
         """Say that outside code is about to be called, so that the next work may go on."""
         self._under_way.set()
+
+    async def turn(self) -> None:
+        """Wait until nobody else has a turn. It is over with the next proposal that is dealt with."""
+        self._turn = anyio.Event()
+        self._wake()
+        self.entered()
+        await self._turn.wait()
 
     async def propose(self, make: Make) -> None:
         """Ask for something to be committed, and wait until it is. Cancelled if the work is owed no more by then."""
@@ -180,6 +198,28 @@ class Work:
     def waiting(self) -> bool:
         """Whether what was proposed has been dealt with and the worker does not know it yet."""
         return self.proposed is None and self._committed is not None and not self._committed.is_set()
+
+    @property
+    def queued(self) -> bool:
+        """Whether the worker waits for its turn."""
+        return self._turn is not None and not self._turn.is_set()
+
+    @property
+    def has_turn(self) -> bool:
+        """Whether it has one."""
+        return self._turn is not None and self._turn.is_set()
+
+    async def take_turn(self) -> None:
+        """Let the worker have its turn, and wait as :meth:`started` does."""
+        if self._turn is not None:
+            self._under_way = anyio.Event()
+            self._turn.set()
+            await self._under_way.wait()
+
+    def accepted(self) -> Make | None:
+        """Return what the worker proposes, which is dealt with now; its turn is over."""
+        make, self.proposed, self._turn = self.proposed, None, None
+        return make
 
     def cancel(self) -> None:
         """End the work: it is owed no more."""

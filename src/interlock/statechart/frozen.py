@@ -23,7 +23,7 @@ V = TypeVar("V")
 MAX_DEPTH = 64
 """How deep lists and mappings may be nested in what is saved: parsers elsewhere have their limits."""
 
-_MOST_BITS = 14_280
+_MOST_BITS = 14_284
 """How large a whole number may be: 4300 digits are what Python itself reads and writes."""
 
 _SCALARS = frozenset((str, int, bool, type(None)))

@@ -1,4 +1,4 @@
-"""Which classes of events nobody's code looks into: what stands in one is what its annotations say, read back or not."""
+"""Classes of events that nobody's code looks into: what stands in one is what its annotations say."""
 
 from __future__ import annotations
 

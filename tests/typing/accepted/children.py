@@ -91,3 +91,10 @@ outer = report.machine(
     "outer", initial="a", states={"a": report.state(invoke=report.child(machine)), "b": report.final(output="")}
 )
 assert_type(machine.provide({"interview": print}), sc.Machine[Report, None, str])
+# Spawned children report by their source: the machine says of which type the output is.
+report.on_child_done(interview, lambda context, child: report.stay(result=child.output.text + child.id))
+report.on_child_done(interview, "b", name="talk", guard=lambda context, child: child.output.text == context.topic)
+report.on_child_done(plain, lambda context, child: report.goto("b", result=child.output.upper()))
+report.on_child_done("fetch", lambda context, child: report.stay(result=str(child.output)))
+report.on_child_error(interview, lambda context, child: report.stay(result=child.error.message + child.id))
+report.on_child_error("fetch", lambda context, child: report.goto("b"), to="b")

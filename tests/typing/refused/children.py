@@ -54,3 +54,9 @@ report.child(plain, input=Topic(question=""))  # E:
 report.child(plain, on_done=lambda c, text: report.stay(result=text.uper()))  # E: "uper"
 report.child(plain, on_error=on_text)  # E:
 wrong: sc.Machine[Report, None, Outcome] = plain.provide({})  # E:
+report.on_child_done(interview, lambda context, child: report.stay(result=child.output.txt))  # E: "txt"
+report.on_child_done(plain, lambda context, child: report.stay(result=child.output.uper()))  # E: "uper"
+report.on_child_done(interview, lambda context, child: report.stay(result=child.output))  # E: "result"
+report.on_child_done(fetch, "b")  # E:
+report.on_child_error(interview, lambda context, child: report.stay(result=child.output))  # E: "output"
+report.on_child_error(interview, "b", retries=3)  # E:

@@ -4,11 +4,11 @@
 Completions, which most endpoints share. Beneath them each trap has a page: schemas, names, arguments, messages, media.
 """
 
-from interlock.adapters.lowering.attempts import render_decision_attempts
 from interlock.adapters.lowering.chat import chat_messages
 from interlock.adapters.lowering.completions import Assembly, Completion, read_completion
 from interlock.adapters.lowering.decision_form import DecideBy, DecisionForm, decision_form
 from interlock.adapters.lowering.text_form import TextForm, text_form
+from interlock.agent.rendering import render_decision_attempts, render_plan_trail
 
 __all__ = [
     "Assembly",
@@ -20,5 +20,6 @@ __all__ = [
     "decision_form",
     "read_completion",
     "render_decision_attempts",
+    "render_plan_trail",
     "text_form",
 ]

@@ -115,8 +115,8 @@ def text_form(request: TextRequest, *, strict: bool) -> TextForm:
 
 
 def _tool_choice(request: TextRequest, tools: Mapping[str, WireTool], place: str) -> object:
-    if request.steps_remaining <= 1:
-        return "none"  # the last turn can only answer
+    if request.steps_remaining <= 1 and request.kind != "act":
+        return "none"  # the last turn can only answer; of an act loop, the calls of the last turn count as well
     if request.turns or request.tool_choice is None:
         return None  # a choice that is forced in every turn would never come to an answer
     if request.tool_choice in ("auto", "none", "required"):
