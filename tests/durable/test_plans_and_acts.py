@@ -84,11 +84,7 @@ async def test_what_it_comes_to(child: bool):
     assert {len(attempts) for attempts in il.get_decision_attempts(log).values()} == {1, 2}
 
 
-@pytest.mark.parametrize(
-    ("child", "number"),
-    [*((False, number) for number in range(2, 24)), *((True, number) for number in range(3, 24, 4))],
-)
-async def test_cut_off_at_any_append_it_goes_on_where_its_log_ends(child: bool, number: int):
+async def check_cut_off(number: int, *, child: bool) -> None:
     result, log, _ = await uninterrupted(child=child)
     store = Failing(number, OSError("disk full"))
     calls: list[str] = []
@@ -119,6 +115,21 @@ async def test_cut_off_at_any_append_it_goes_on_where_its_log_ends(child: bool, 
     assert [key for key in known if made[key] != 1] == []
     assert max(made.values()) <= 2
     assert sum(made.values()) - len(made) <= 1, "what was in flight is made again, and nothing else"
+
+
+CUTS = [*((False, number) for number in range(2, 24, 2)), *((True, number) for number in range(3, 24, 4))]
+
+
+@pytest.mark.parametrize(("child", "number"), CUTS)
+async def test_cut_off_at_any_append_it_goes_on_where_its_log_ends(child: bool, number: int):
+    await check_cut_off(number, child=child)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("child", [False, True])
+@pytest.mark.parametrize("number", range(2, 26))
+async def test_at_every_append(child: bool, number: int):
+    await check_cut_off(number, child=child)
 
 
 async def test_by_hand_from_each_entry_on_it_is_the_same():

@@ -118,7 +118,7 @@ def freeze(value: Any, path: str = "", *, models: bool = False) -> Any:
 def _flat(value: dict[Any, Any]) -> FrozenDict[str, Any] | None:
     """Return a mapping of plain texts, numbers and constants frozen, which most events are; None for any other."""
     for key, item in value.items():
-        kind = type(item)
+        kind = type(item)  # pyright: ignore[reportUnknownVariableType]  # whatever it is
         if type(key) is not str or not key.isascii() or kind not in _SCALARS:
             return None
         if not item.isascii() if kind is str else kind is int and item.bit_length() > _MOST_BITS:
