@@ -16,7 +16,17 @@ from interlock.statechart.frozen import EMPTY, freeze
 from interlock.statechart.mutability import find_mutable
 from interlock.statechart.reasons import reason_of
 
-__all__ = ["as_json", "exact_types", "growing", "grown", "is_any", "plain_value", "refuse_mutable", "validated"]
+__all__ = [
+    "Growing",
+    "as_json",
+    "exact_types",
+    "growing",
+    "grown",
+    "is_any",
+    "plain_value",
+    "refuse_mutable",
+    "validated",
+]
 
 _SIMPLE: dict[str, type[Any]] = {"int": int, "str": str, "bool": bool, "none": type(None)}
 

@@ -11,6 +11,7 @@ from pydantic_core import SchemaValidator
 
 from interlock.statechart.context_kind import FieldError, TypeRefusedError
 from interlock.statechart.fields import (
+    Growing,
     as_json,
     exact_types,
     finite,
@@ -50,7 +51,9 @@ class ModelContext:
         self._exact = _model_exact_types(schema) if schema is not None else {}
         # Fields that say nothing of their type hold plain JSON, frozen as in a mapping.
         self._any = () if schema is None else tuple(n for n, f in _schema_fields(schema).items() if is_any(f["schema"]))
-        self._growing = {} if schema is None else {n: growing(f["schema"]) for n, f in _schema_fields(schema).items()}
+        self._growing: dict[str, Growing] = (
+            {} if schema is None else {n: growing(f["schema"]) for n, f in _schema_fields(schema).items()}
+        )
         self._adapter: TypeAdapter[Any] = TypeAdapter(kind)
 
     def check(self, value: Any) -> Any:
