@@ -188,7 +188,7 @@ def test_a_log_that_was_cut_off_is_not_migrated(log, here):
     with sqlite3.connect(here / "runs.db") as database:
         database.execute("DELETE FROM interlock_snapshots")
     called = log("check", "machines:migrating", URL, "waits")
-    assert (called.status, "no snapshot of its end was kept" in called.out) == (1, True)
+    assert (called.status, "no snapshot of its end is kept" in called.out) == (1, True)
 
 
 def test_two_logs_beside_each_other(log):

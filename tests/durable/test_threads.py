@@ -1,5 +1,7 @@
 """Runs that keep their log in a store: what is durable when, how a thread is gone on with, and who may not."""
 
+import asyncio
+import functools
 import gc
 import logging
 from dataclasses import replace
@@ -534,3 +536,84 @@ async def test_a_state_whose_snapshot_cannot_be_kept_is_gone_on_with_from_its_lo
         assert result.snapshot.context.key.get_secret_value() == "k"
     assert "its snapshot could not be kept; the log is whole" in caplog.text
     assert (await store.length("t"), await store.load_snapshot("t")) == (2, None)
+
+
+async def test_of_events_that_are_sent_twice_at_once_one_counts():
+    store = il.MemoryStore()
+    async with il.AgentSession(GAME, store=store, thread_id="t", executors=script(ASK, ASK, ASK)) as session:
+        await session.settled()
+        await session.send(YES, event_id="click")
+        await session.send(YES, event_id="click")
+        result = await session.settled()
+        assert isinstance(result, il.Idle)
+        assert result.duplicate
+        async with anyio.create_task_group() as group:
+            for _ in range(5):
+                group.start_soon(functools.partial(session.send, YES, event_id="again"))
+        result = await session.settled()
+    names = [entry.id for entry in await whole(store, "t")]
+    assert names == ["evt_00000000", "evt_00000001", "click", "evt_00000003", "again", "evt_00000005"]
+    assert isinstance(result, il.Idle)
+
+
+class Torn(il.MemoryStore):
+    """A store whose appends are cancelled from inside from the ``number``-th on."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.left = number
+
+    async def append(self, thread_id: str, expected_index: int, entries: Any) -> None:
+        self.left -= 1
+        if self.left < 1:
+            raise asyncio.CancelledError
+        await super().append(thread_id, expected_index, entries)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize("number", [1, 2, 3])
+async def test_a_store_that_cancels_itself_has_not_written(number: int):
+    store = Torn(number)
+    result = await il.run_agent(DESK, store=store, thread_id="t", executors=executors())
+    assert isinstance(result, il.Failed)
+    assert (result.cause, result.error.code) == ("journal", "store-failed")
+    assert result.entries == await whole(store, "t")
+
+
+class Unreadable(il.MemoryStore):
+    """A store whose snapshots cannot be read."""
+
+    async def load_snapshot(self, thread_id: str) -> SavedSnapshot | None:
+        raise RecursionError("nested too deeply")
+
+
+async def test_a_kept_snapshot_that_cannot_be_read_stops_nobody(caplog: pytest.LogCaptureFixture):
+    store = Unreadable()
+    first = await il.run_agent(GAME, store=store, thread_id="t", executors=script(ASK))
+    again = await il.run_agent(GAME, store=store, thread_id="t", executors=script())
+    assert again.snapshot == first.snapshot
+    assert "its log is replayed" in caplog.text
+
+
+async def test_what_was_sent_to_a_session_is_written_before_its_block_is_left():
+    machine = sc.machine("m", initial="a", states={"a": sc.state(on={"GO": "b"}), "b": sc.state(on={"GO": "a"})})
+    for store in (il.MemoryStore(), Slow()):
+        if isinstance(store, Slow):
+            store.go.set()
+        async with il.AgentSession(machine, store=store, thread_id="t") as session:
+            for _ in range(20):
+                await session.send("GO")
+        assert len(await whole(store, "t")) == 21
+
+
+async def test_a_fork_that_goes_another_way_calls_under_keys_of_its_own():
+    store = il.MemoryStore()
+    await il.run_agent(GAME, store=store, thread_id="t", executors=script(ASK), execution_id="one")
+    other = il.fork(await whole(store, "t"), 1, execution_id="two")
+    await store.append("u", 0, other)
+    asked = script(GUESS)
+    result = await il.run_agent(GAME, store=store, thread_id="u", executors=asked)
+    assert isinstance(result, il.Done)
+    assert asked.infos[0].call_key.startswith("two:")
+    assert other[0].metadata["forked_from"] == {"execution_id": "one", "length": 1}
+    assert replay(GAME, await whole(store, "u"), verify="strict").snapshot == result.snapshot

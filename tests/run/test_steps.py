@@ -972,3 +972,18 @@ def test_the_pure_helpers_touch_nothing_outside(monkeypatch: pytest.MonkeyPatch)
     assert again == (expected, end)
     assert end == [True, "done", None, ()]
     assert {entry.type for entry in expected} > {"Approve", "Accept", "@done.invoke.0.desk.numbering"}
+
+
+@pytest.mark.parametrize("at", ["3", True, float("nan"), float("inf"), b"1"], ids=repr)
+def test_a_time_that_no_entry_could_hold_is_refused(at: Any):
+    with pytest.raises(il.InputError, match="give the time in Unix seconds"):
+        il.initial_agent_step(game(), at=at)
+    step = il.initial_agent_step(game(), at=1.0)
+    with pytest.raises(il.InputError, match="give the time in Unix seconds"):
+        il.resolve_agent_step(step.head.machine, step, step.requests[0], {"type": "Guess", "guess": "x"}, at=at)
+
+
+@pytest.mark.parametrize("execution_id", [5, "\ud800", ["a"]], ids=repr)
+def test_a_name_of_an_execution_that_no_entry_could_hold_is_refused(execution_id: Any):
+    with pytest.raises(il.InputError, match="execution_id"):
+        il.initial_agent_step(game(), execution_id=execution_id)

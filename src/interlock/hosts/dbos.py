@@ -40,7 +40,7 @@ from interlock.hosts.loop import message_of, run_durably
 from interlock.hosts.standing import Standing
 from interlock.journal import LogEntry
 from interlock.run import bind
-from interlock.run.arguments import checked_executors, checked_machine
+from interlock.run.arguments import check_event_id, checked_executors, checked_machine
 from interlock.run.border import check_input, read_event
 from interlock.run.steps import AgentStep
 from interlock.statechart import Machine, Snapshot
@@ -169,8 +169,8 @@ class DBOSHost(Generic[C, I, O]):
         :class:`LogVersionError` for one that was begun by another version.
         """
         read = read_event(self._machine, event)
-        if event_id is not None and (not event_id or event_id.startswith("evt_")):
-            raise BindError(f"event_id={short(event_id)}; give a text that is not empty, nor begins as entries' own do")
+        if event_id is not None:
+            check_event_id(event_id)
         status = self._status(workflow_id)
         if status.status in _ACTIVE:
             self._check_version(workflow_id, self._begun(workflow_id, status))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from interlock.agent.contract import Executors
 from interlock.errors import (
@@ -137,7 +137,11 @@ def _verified(step: AgentStep[Any], woken: Woken, begun: dict[str, str]) -> Json
 def _delivered(machine: Machine[C, Any, Any], step: AgentStep[C], woken: Woken, tell: Told) -> AgentStep[C]:
     """Return the step that a message leads to: the same one, if it is no event of the machine."""
     message = woken.message or {}
-    event: Mapping[str, Any] = message["event"]
+    given: object = message.get("event")
+    if not isinstance(given, Mapping):
+        tell(replace(step, entries=()), message)  # whoever sent it did not go through the host
+        return step
+    event = cast("Mapping[str, Any]", given)
     try:
         after = transition_agent_step(machine, step, event, at=woken.at, event_id=message.get("id"))
     except InputError:

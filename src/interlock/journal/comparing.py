@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
 
@@ -16,7 +16,7 @@ from interlock.errors import (
 )
 from interlock.journal.entries import LogEntry
 from interlock.journal.replaying import Verify, checked_log, replay
-from interlock.statechart import Machine, Snapshot
+from interlock.statechart import FrozenDict, Machine, Snapshot
 
 __all__ = ["Change", "LogCheck", "LogDiff", "check_log", "diff", "fork"]
 
@@ -25,17 +25,35 @@ C = TypeVar("C")
 _ABSENT: Any = object()
 
 
-def fork(entries: Iterable[LogEntry], length: int) -> tuple[LogEntry, ...]:
+def fork(entries: Iterable[LogEntry], length: int, *, execution_id: str | None = None) -> tuple[LogEntry, ...]:
     """Return the first ``length`` entries of a log, as the beginning of another one.
 
-    The execution id is the same: what was asked before the fork was asked once. Raises :class:`InvalidLogError`.
+    Arguments:
+        entries: the log.
+        length: how many of its entries.
+        execution_id: names the new execution. Calls are made under keys that begin with it, so give one where the fork
+            is to go another way than the original did: under the same key a provider may hand out the answer that it
+            gave there. Without one the fork is the same execution, as if it had been cut off.
+
+    Raises :class:`InvalidLogError`.
     """
     log = checked_log(entries)
     if not 1 <= length <= len(log):
         raise InvalidLogError(
             f"the log has {len(log)} entries, of which {length} cannot be taken; give 1 to {len(log)}"
         )
-    return log[:length]
+    if execution_id is None:
+        return log[:length]
+    return tuple(
+        replace(entry, metadata=entry.metadata | {"execution_id": execution_id, "forked_from": _origin(entry, length)})
+        if entry.is_init
+        else entry
+        for entry in log[:length]
+    )
+
+
+def _origin(entry: LogEntry, length: int) -> FrozenDict[str, Any]:
+    return FrozenDict({"execution_id": entry.metadata.get("execution_id"), "length": length})
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,10 @@ def wrong_id(given: object) -> str | None:
     """Return why this cannot be the id that somebody gives an event; None where it can."""
     if not isinstance(given, str) or not 0 < len(given) <= 512 or "\0" in given:
         return "give a text of 1 to 512 characters"
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        return "the text holds a lone surrogate, which JSON cannot carry"
     if re.fullmatch(r"evt_\d{8,}", given):
         return "ids such as evt_00000000 are the log's own, and a later entry would have to have this one"
     return None

@@ -6,9 +6,10 @@ of them write and read the same entries.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from interlock.errors import ErrorInfo, InputError, InvalidLogError, NotJsonError, StepError
 from interlock.journal.entries import INIT, RESUME, EntryStatus, JsonObject, LogEntry, entry_id, input_fields
@@ -139,6 +140,12 @@ def _first(
     metadata: Mapping[str, object] | None,
     index: int,
 ) -> Advance:
+    _check_time(machine, at)
+    if not isinstance(cast("object", execution_id), str) or not execution_id or not execution_id.isprintable():
+        raise InputError(
+            f"machine {machine.id!r}: execution_id={execution_id!r}; give a text that is not empty",
+            code="invalid-input",
+        )
     name = entry_id(index)
     head = head_of(machine, snapshot, index=index, execution_id=execution_id, causes={}, verify=verify)
     entry = LogEntry(
@@ -153,6 +160,16 @@ def _first(
         state_hash=head.state_hash,
     )
     return Advance(head, entry, effects)
+
+
+def _check_time(machine: Machine[Any, Any, Any], at: object) -> None:
+    """Refuse a time that no entry could hold."""
+    if at is None or type(at) is int or (type(at) is float and math.isfinite(at)):
+        return
+    raise InputError(
+        f"machine {machine.id!r}: at={at!r}; give the time in Unix seconds, a number, or leave it out",
+        code="invalid-input",
+    )
 
 
 def head_of(
@@ -227,6 +244,7 @@ def advance(
     be kept; the head is as it was.
     """
     _check(head)
+    _check_time(head.machine, at)
     index = head.index + 1
     name = entry_id(index) if id is None else id
     fields = _input_fields(given, head.machine, index)

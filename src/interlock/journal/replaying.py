@@ -72,6 +72,8 @@ def replay(
     Raises :class:`InvalidLogError`, :class:`LogVersionError` (nothing was executed), :class:`ReplayDivergedError` and
     :class:`ReplayFailedError`; each names the entry.
     """
+    if verify not in (True, False, "strict"):
+        raise InputError(f"replay(verify={verify!r}): give True, False or 'strict'", code="invalid-input")
     log = checked_log(entries)
     start = max(entry.index for entry in log if entry.is_init)
     head, first = _begun(machine, log[start], hashing=verify is not False)

@@ -89,7 +89,7 @@ def check_arguments(
         raise _wrong(f"execution_id={short(execution_id)}; give a text that is not empty")
     if (store is None) != (thread_id is None):
         raise _wrong("store= and thread_id= belong together: where the log is kept, and under which name")
-    if store is not None and not isinstance(store, Store):
+    if store is not None and (isinstance(store, type) or not isinstance(store, Store)):
         raise _wrong(f"store={short(store)}; give a store, such as SQLiteStore('runs.db')")
     if thread_id is not None and (not isinstance(thread_id, str) or not thread_id):
         raise _wrong(f"thread_id={short(thread_id)}; give a text that is not empty")

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar, cast
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 
 import anyio
 import anyio.abc
@@ -59,6 +59,15 @@ class FailedWork:
     origin: Origin
 
 
+class _Sent(NamedTuple):
+    """What came from outside, and when."""
+
+    given: Input
+    at: float
+    entry_id: str | None
+    duplicate: bool
+
+
 class Driver(Generic[C]):
     """Drives one machine until nothing is left that it could do. Used once: ``begin``, then ``run``.
 
@@ -86,7 +95,7 @@ class Driver(Generic[C]):
         self._owed: dict[str, OwedInvocation] = {}
         self._timers: tuple[OwedTimer, ...] = ()
         self._works: dict[str, Work] = {}
-        self._inbox: deque[tuple[Input, float, str | None]] = deque()
+        self._inbox: deque[_Sent] = deque()
         self._wake = anyio.Event()
         self._unpublished: deque[tuple[Committed, Snapshot[C], Sequence[Effect], bool, bool]] = deque()
         self._proposals = 0
@@ -95,6 +104,7 @@ class Driver(Generic[C]):
         """Why the run was aborted, if it was."""
         self._exits = Exits()
         self._over = False
+        self._published = anyio.Event()
         self._rested = anyio.Event()
 
     # -- moving on: all of it synchronous, so that no cancellation can fall into the middle ----------------------------
@@ -114,18 +124,17 @@ class Driver(Generic[C]):
             committed = Committed(index=log.index, at=self._clock.now(), input=None)
             self._unpublished.append((committed, log.head.snapshot, effects, True, True))
 
-    def send(self, given: Input, entry_id: str | None = None) -> None:
-        """Deliver something from outside, after what was sent before and the timers that had run out by then."""
+    def send(self, given: Input, entry_id: str | None = None, *, duplicate: bool = False) -> None:
+        """Deliver something from outside, after what was sent before and the timers that had run out by then.
+
+        ``duplicate``: it was sent before, and counts once.
+        """
         if self._over:
-            self._ignore(given.event)
+            self._ignore(given.event, duplicate=duplicate)
             return
-        self._inbox.append((given, self._clock.now(), entry_id))
+        self._inbox.append(_Sent(given, self._clock.now(), entry_id, duplicate))
         self._stir()
         self._wake.set()
-
-    def repeated(self, event: object) -> None:
-        """Say that an event was sent that had been delivered before: it counts once."""
-        self._ignore(event, duplicate=True)
 
     def abort(self, reason: str) -> None:
         """End the run as soon as what has come in by now is committed."""
@@ -212,9 +221,10 @@ class Driver(Generic[C]):
             raise
         finally:
             self._over = True
+            self._published.set()
             self._rested.set()
-        for given, _, _ in reversed(self._inbox):  # the result names the one that came first
-            self._ignore(given.event)
+        for sent in reversed(self._inbox):  # the result names the one that came first
+            self._ignore(sent.given.event, duplicate=sent.duplicate)
         await self._observers.deliver()
 
     async def _go(self, group: anyio.abc.TaskGroup, *, stay: bool) -> None:
@@ -230,6 +240,12 @@ class Driver(Generic[C]):
             await self._wait()
             self._stir()
             self._take()
+
+    async def taken(self) -> None:
+        """Wait until all that was sent is committed and durable, or the run is over."""
+        while not self._over and (self._inbox or not self.log.settled):
+            self._published = anyio.Event()
+            await self._published.wait()
 
     async def settled(self) -> None:
         """Wait until the run has nothing left to do, or has ended."""
@@ -261,23 +277,26 @@ class Driver(Generic[C]):
 
     def _take_one(self) -> bool:
         ready = next((work for key in self._owed if (work := self._works.get(key)) and work.proposed), None)
-        since = self._inbox[0][1] if self._inbox else ready.since if ready else self._clock.now()
+        since = self._inbox[0].at if self._inbox else ready.since if ready else self._clock.now()
         timer = self._timers[0] if self._timers else None
         # A timer goes first if it had run out when the other came: who comes earlier is served earlier.
         if timer is not None and timer.due <= since:
             self.commit(Proposal(input=Input.fired(timer.key, address=timer.address)))
         elif self._inbox:
-            given, _, entry_id = self._inbox.popleft()
-            self._deliver(given, entry_id)
+            self._deliver(self._inbox.popleft())
         elif ready is not None:
             self._accept(ready)
         else:
             return False
         return True
 
-    def _deliver(self, given: Input, entry_id: str | None) -> None:
+    def _deliver(self, sent: _Sent) -> None:
+        given = sent.given
+        if sent.duplicate:
+            self._ignore(given.event, duplicate=True)
+            return
         before = self._standing()
-        happened = self.commit(Proposal(input=given, entry_id=entry_id))
+        happened = self.commit(Proposal(input=given, entry_id=sent.entry_id))
         if given.event is None:
             return
         self.ignored, self.duplicate = None, False
@@ -388,6 +407,7 @@ class Driver(Generic[C]):
             committed, snapshot, effects, changed, kept = self._unpublished.popleft()
             self._observers.committed(committed, snapshot, effects, changed=changed, kept=kept)
             await self._observers.deliver()
+        self._published.set()
         # Also where nothing was waited for: a machine that is never at rest can still be cancelled.
         await anyio.lowlevel.checkpoint()
 

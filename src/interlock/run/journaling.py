@@ -58,7 +58,7 @@ class Journal(Generic[C]):
         self.entries: list[LogEntry] = []
         """What this run has added, as far as it is durable."""
         self.ids: set[str] = {entry.id for entry in fresh}
-        """The ids of what this run has added."""
+        """The ids of what this run has added, or is about to."""
         self._unwritten: list[LogEntry] = list(fresh)
         self._durable = None if fresh and fresh[0].is_init else head
         self._store = store
@@ -120,6 +120,9 @@ class Journal(Generic[C]):
                 # A task of its own, and shielded: neither a cancelled scope nor a cancelled host task ends it early.
                 async with anyio.create_task_group() as group:
                     group.start_soon(self._write, self._store)
+                if self._unwritten and self.failure is None:
+                    # Cancelled, but not by us: whatever the store has done, it has not said that it has written.
+                    self.failure = self._failed("was cancelled from inside")
         return not isinstance(self.failure, JournalError)
 
     async def _write(self, store: Store) -> None:
@@ -130,14 +133,18 @@ class Journal(Generic[C]):
             except JournalError as error:
                 self.failure = error
             except Exception as error:  # noqa: BLE001  # a store of somebody else's
-                failed = StoreError(
-                    f"thread {self._thread_id!r}: the store raised {type(error).__name__}: {error}; the run cannot go "
-                    "on without its log"
-                )
-                failed.__cause__ = error
-                self.failure = failed
+                self.failure = self._failed(f"raised {type(error).__name__}: {error}")
+                self.failure.__cause__ = error
             else:
                 self._written()
+
+    def _failed(self, how: str) -> StoreError:
+        return StoreError(f"thread {self._thread_id!r}: the store {how}; the run cannot go on without its log")
+
+    @property
+    def settled(self) -> bool:
+        """Whether all that was added is durable, or will never be."""
+        return not self._unwritten or self.failure is not None
 
     def _written(self) -> None:
         self.entries += self._unwritten
@@ -153,6 +160,8 @@ class Journal(Generic[C]):
         head, store = self._durable, self._store
         if head is None or store is None or head.failure is not None or head.state_hash is None:
             return
+        if isinstance(self.failure, JournalError):
+            return  # a store that cannot write is not asked again
         added = head.index - self._saved_at
         if not added or (not at_end and added * _ENTRY_SIZE < self._saved_size):
             return
@@ -164,9 +173,10 @@ class Journal(Generic[C]):
             _log.warning("thread %r: its snapshot could not be kept; the log is whole", self._thread_id, exc_info=True)
 
     async def known(self, entry_id: str) -> bool:
-        """Whether an entry with this id is in the log already."""
+        """Whether an entry with this id is in the log already, or on its way; else it is from now on."""
         if entry_id in self.ids:
             return True
+        self.ids.add(entry_id)  # whoever sends it again while we look finds it
         return self._store is not None and await self._store.index_of(self._thread_id, entry_id) is not None
 
 

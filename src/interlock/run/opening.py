@@ -7,6 +7,7 @@ entry it stands for and hashes to what that entry says.
 from __future__ import annotations
 
 import json
+import logging
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ from interlock.statechart import Effect, Machine, Snapshot
 __all__ = ["Opened", "Start", "open_log"]
 
 C = TypeVar("C")
+
+_log = logging.getLogger("interlock.run")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,11 +128,20 @@ def _check_same_start(machine: Machine[Any, Any, Any], start: Start[Any], first:
         )
 
 
+async def _kept(store: Store, thread_id: str) -> SavedSnapshot | None:
+    """Return the snapshot that is kept; none where there is no reading it, since the log is whole without it."""
+    try:
+        return await store.load_snapshot(thread_id)
+    except Exception:  # noqa: BLE001  # damaged rows, or a store of somebody else's
+        _log.warning("thread %r: its snapshot cannot be read; its log is replayed", thread_id, exc_info=True)
+        return None
+
+
 async def _head(
     machine: Machine[C, Any, Any], store: Store, thread_id: str, execution_id: str, *, at: float
 ) -> tuple[Head[C], tuple[LogEntry, ...]]:
     """Return where a thread's log ends, and the entry that goes on from there where an older version has ended."""
-    saved = await store.load_snapshot(thread_id)
+    saved = await _kept(store, thread_id)
     if saved is not None and (saved.execution_id, saved.machine_id) == (execution_id, machine.id):
         tail = await store.read(thread_id, start=saved.index)
         if tail and tail[0].index == saved.index and tail[0].state_hash == saved.state_hash:
@@ -144,8 +156,8 @@ async def _head(
     if last.machine_id == machine.id and last.machine_version != machine.version and machine.migrate is not None:
         raise LogVersionError(
             f"thread {thread_id!r} was written by version {last.machine_version!r} of machine {machine.id!r}, this is "
-            f"version {machine.version!r}, and no snapshot of its end was kept that could be migrated: the run was cut "
-            "off. Let the old version take it up once more until it settles",
+            f"version {machine.version!r}, and no snapshot of its end is kept that could be migrated: the run was cut "
+            "off, or the thread was forked. Let the old version take it up once more until it settles",
             index=last.index,
             expected=machine.version,
             actual=last.machine_version,
@@ -161,7 +173,7 @@ def _believed(machine: Machine[C, Any, Any], saved: SavedSnapshot) -> Head[C] | 
         head = head_of(
             machine, snapshot, index=saved.index, execution_id=saved.execution_id, causes=dict(data["causes"])
         )
-    except (ValueError, TypeError, KeyError, InterlockError):
+    except (ValueError, TypeError, KeyError, RecursionError, InterlockError):
         return None
     return head if head.state_hash == saved.state_hash else None
 
@@ -171,7 +183,7 @@ def _migrated(
 ) -> tuple[Head[C], tuple[LogEntry, ...]]:
     try:
         snapshot = machine.load(json.loads(saved.text)["snapshot"])
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise SnapshotError(f"machine {machine.id!r}: the snapshot that was kept is damaged: {error}") from error
     origin = {"machine_version": saved.machine_version, "index": saved.index}
     begun = begin_from(

@@ -107,14 +107,16 @@ class Run(Generic[C, I, O]):
         delivered = read_event(self._machine, event)
         if event_id is not None:
             check_event_id(event_id)
-        if event_id is not None and await self._driver.log.known(event_id):
-            self._driver.repeated(delivered)
-        else:
-            self._driver.send(Input(event=delivered, by="host"), event_id)
+        duplicate = event_id is not None and await self._driver.log.known(event_id)
+        self._driver.send(Input(event=delivered, by="host"), event_id, duplicate=duplicate)
 
     def send_nowait(self, event: GivenEvent) -> None:
         """Deliver an event from outside, whose id does not matter."""
         self._driver.send(Input(event=read_event(self._machine, event), by="host"))
+
+    async def taken(self) -> None:
+        """Wait until what was sent is committed and durable, or the run has ended."""
+        await self._driver.taken()
 
     def reply(self, replies: Mapping[str, object]) -> None:
         """Answer questions by their ids; raises :class:`InputError` for one that is not asked, or does not fit."""

@@ -27,7 +27,8 @@ class AgentSession(Generic[C, I, O]):
     """A machine that is kept running: the same driver as :func:`run_agent`'s, which does not end where it would settle.
 
     Its arguments are those of :func:`run_agent`. The call budget and the usage are those of the whole session. Used
-    once, inside a block; at the end of the block all work is cancelled, and ``snapshot`` can be gone on from::
+    once, inside a block; at the end of the block what was sent is committed, all work is cancelled, and ``snapshot`` can
+    be gone on from::
 
         async with AgentSession(machine, executors=executors) as session:
             result = await session.settled()
@@ -62,7 +63,10 @@ class AgentSession(Generic[C, I, O]):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool | None:
-        block, self._block = self._opened(), None
+        block = self._opened()
+        if error is None:
+            await self._run.taken()  # what was sent has been sent: it is not lost because nobody waits for the rest
+        self._block = None
         return await block.__aexit__(kind, error, traceback)
 
     async def send(self, event: GivenEvent, *, event_id: str | None = None) -> None:

@@ -436,5 +436,5 @@ def _owed(
 
 
 def _named(machine: AnyMachine, start: object, at: float | None) -> str:
-    given = json.dumps([machine.id, machine.version, start, at], sort_keys=True)
+    given = json.dumps([machine.id, machine.version, start, at], sort_keys=True, default=repr)
     return hashlib.sha256(given.encode()).hexdigest()[:32]

@@ -24,7 +24,6 @@ def test_memory(url: str):
         ("sqlite:/var/runs.db", "/var/runs.db"),
         ("sqlite:///with%20space.db", "{here}/with space.db"),
         ("sqlite::memory:", ":memory:"),
-        ("sqlite://", ":memory:"),
         ("sqlite:///:memory:", ":memory:"),
     ],
 )
@@ -58,6 +57,8 @@ async def test_options_go_to_the_store(tmp_path: Path):
         ("user:s3cret@host", "'user:'"),
         ("memory:what", "what"),
         ("sqlite://host/path", "three slashes"),
+        ("sqlite:", "names no file"),
+        ("sqlite:///", "names no file"),
         ("sqlite:x.db?sync=full", "synchronous"),
         ("sqlite:x.db?synchronous=off", "full"),
         ("redis://h?durability=maybe", "everysec"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qsl, unquote, urlencode
 
 from interlock.errors import BindError, did_you_mean
@@ -39,13 +39,16 @@ def open_store(url: str, *, max_entry_bytes: int | None = None) -> Store:
         BindError: a URL that names no store, which is shown only as far as it can hold no password.
         MissingExtraError: the database's driver is not installed.
     """
+    if not isinstance(cast("object", url), str):
+        raise BindError(f"open_store({type(url).__name__}): give a URL, such as sqlite:runs.db")
     scheme, colon, rest = url.partition(":")
     scheme = scheme.lower()
     if not colon or scheme not in _SCHEMES:
         # Only what can be a scheme is shown.
         shown = scheme if colon and scheme.isalnum() else ""
         hint = did_you_mean(shown, [f"{name}:" for name in _SCHEMES])
-        raise BindError(f"a store's URL begins with its kind, and {shown + ':'!r} is none that there is. {hint}")
+        what = f"{shown + ':'!r} is none that there is" if shown else "this has none; for a file write sqlite:<path>"
+        raise BindError(f"a store's URL begins with its kind, and {what}. {hint}")
     if scheme == "memory":
         if rest.strip("/"):
             raise BindError(f"memory: is the whole URL; what is {rest!r}?")
@@ -58,7 +61,9 @@ def open_store(url: str, *, max_entry_bytes: int | None = None) -> Store:
             if not path.startswith("///") and path != "//":
                 raise BindError(f"sqlite:{path}: give three slashes and a relative path, or four and an absolute one")
             path = path[3:]
-        return SQLiteStore(unquote(path) or ":memory:", max_entry_bytes=max_entry_bytes, **options)
+        if not path:
+            raise BindError("sqlite: names no file; give sqlite:runs.db, or sqlite::memory: for none")
+        return SQLiteStore(unquote(path), max_entry_bytes=max_entry_bytes, **options)
     if scheme in {"postgresql", "postgres"}:
         return PostgresStore(url, max_entry_bytes=max_entry_bytes)
     address, options, others = _options(url, "durability")
