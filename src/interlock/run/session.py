@@ -27,8 +27,8 @@ class AgentSession(Generic[C, I, O]):
     """A machine that is kept running: the same driver as :func:`run_agent`'s, which does not end where it would settle.
 
     Its arguments are those of :func:`run_agent`. The call budget and the usage are those of the whole session. Used
-    once, inside a block; at the end of the block what was sent is committed, all work is cancelled, and ``snapshot`` can
-    be gone on from::
+    once, inside a block; at the end of the block what was sent is committed, all work is cancelled, and ``snapshot``
+    can be gone on from::
 
         async with AgentSession(machine, executors=executors) as session:
             result = await session.settled()
