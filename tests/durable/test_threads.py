@@ -617,3 +617,18 @@ async def test_a_fork_that_goes_another_way_calls_under_keys_of_its_own():
     assert asked.infos[0].call_key.startswith("two:")
     assert other[0].metadata["forked_from"] == {"execution_id": "one", "length": 1}
     assert replay(GAME, await whole(store, "u"), verify="strict").snapshot == result.snapshot
+
+
+async def test_a_budget_may_be_that_of_the_whole_thread():
+    store = il.MemoryStore()
+    options: Any = {"store": store, "thread_id": "t", "budget": "thread", "max_model_calls": 2}
+    await il.run_agent(GAME, executors=script(ASK), **options)
+    second = await il.run_agent(GAME, executors=script(ASK), event=YES, **options)
+    assert (second.usage.model_calls, il.get_usage(await whole(store, "t")).model_calls) == (1, 2)
+    over = await il.run_agent(GAME, executors=script(), event=YES, **options)
+    assert isinstance(over, il.Done)  # "stumped", by on_error
+    assert over.usage.model_calls == 0
+    assert over.snapshot.matches("stumped")
+    for wrong in ({"budget": "thread"}, {"budget": "mine"}):
+        with pytest.raises(il.BindError, match="budget="):
+            await il.run_agent(GAME, executors=script(), **wrong)  # type: ignore[arg-type]

@@ -19,6 +19,7 @@ from interlock.run.driver import Timers
 from interlock.run.exits import LEAVING, Left
 from interlock.run.functions import INSIDE
 from interlock.run.options import (
+    BudgetScope,
     Decisions,
     GivenEvent,
     OnChunk,
@@ -57,6 +58,7 @@ async def run_agent(
     user_input: UserInput | None = None,
     decisions: Decisions = "concurrent",
     max_model_calls: int = 100,
+    budget: BudgetScope = "run",
     abort: Abort | None = None,
     clock: Clock | None = None,
     timers: Timers = "wait",
@@ -91,6 +93,7 @@ async def run_agent(
         decisions: ``"one-at-a-time"``: of several decisions and plans that wait together, in parallel states or child
             machines, the next is asked when what came of the one before is committed, so each sees what the others have
             done. Texts and functions go on meanwhile.
+        budget: ``"thread"`` counts the calls that were made for the thread in earlier runs as well.
         max_model_calls: how many calls this run may make, retries, turns and child machines included. The one over the
             limit is not made; its invocation fails with the code ``max-model-calls``.
         abort: ends the run from outside, in an orderly way: it settles as :class:`Failed` with the cause ``aborted``.
@@ -132,6 +135,7 @@ async def run_agent(
         user_input=user_input,
         decisions=decisions,
         max_model_calls=max_model_calls,
+        budget=budget,
         abort=abort,
         clock=clock,
         timers=timers,

@@ -63,6 +63,7 @@ def check_arguments(
     *,
     decisions: object,
     max_model_calls: object,
+    budget: object,
     timers: object,
     abort: object,
     clock: object,
@@ -85,14 +86,7 @@ def check_arguments(
         raise _wrong(f"abort={short(abort)}; give an Abort()")
     if clock is not None and not all(callable(getattr(clock, name, None)) for name in ("now", "sleep_until")):
         raise _wrong(f"clock={short(clock)}; give an object with now() and async sleep_until(due), as SystemClock()")
-    if execution_id is not None and (not isinstance(execution_id, str) or not execution_id):
-        raise _wrong(f"execution_id={short(execution_id)}; give a text that is not empty")
-    if (store is None) != (thread_id is None):
-        raise _wrong("store= and thread_id= belong together: where the log is kept, and under which name")
-    if store is not None and (isinstance(store, type) or not isinstance(store, Store)):
-        raise _wrong(f"store={short(store)}; give a store, such as SQLiteStore('runs.db')")
-    if thread_id is not None and (not isinstance(thread_id, str) or not thread_id):
-        raise _wrong(f"thread_id={short(thread_id)}; give a text that is not empty")
+    _check_thread(execution_id=execution_id, store=store, thread_id=thread_id, budget=budget)
     if event_id is not None:
         check_event_id(event_id)
         if event is None:
@@ -102,6 +96,20 @@ def check_arguments(
     for name, given in observers.items():
         if given is not None and not callable(given):
             raise _wrong(f"{name}={short(given)} is no function; give one that takes {_TAKEN[name]}")
+
+
+def _check_thread(*, execution_id: object, store: object, thread_id: object, budget: object) -> None:
+    for name, given in (("execution_id", execution_id), ("thread_id", thread_id)):
+        if given is not None and (not isinstance(given, str) or not given or not given.isprintable()):
+            raise _wrong(f"{name}={short(given)}; give a text that is not empty, and can be printed")
+    if (store is None) != (thread_id is None):
+        raise _wrong("store= and thread_id= belong together: where the log is kept, and under which name")
+    if store is not None and (isinstance(store, type) or not isinstance(store, Store)):
+        raise _wrong(f"store={short(store)}; give a store, such as SQLiteStore('runs.db')")
+    if budget not in ("run", "thread"):
+        raise _wrong(f"budget={short(budget)}; give 'run' or 'thread'")
+    if budget == "thread" and store is None:
+        raise _wrong("budget='thread' counts the calls of a thread; give store= and thread_id=")
 
 
 def check_event_id(event_id: object) -> None:

@@ -19,6 +19,7 @@ from interlock.run.traces import TraceEvent
 from interlock.statechart import Input, Snapshot
 
 __all__ = [
+    "BudgetScope",
     "Decisions",
     "GivenEvent",
     "OnChunk",
@@ -38,6 +39,8 @@ Saved: TypeAlias = "Snapshot[C] | Mapping[str, object] | str | bytes"
 GivenEvent: TypeAlias = Event | Mapping[str, object] | str
 Decisions: TypeAlias = Literal["concurrent", "one-at-a-time"]
 """Whether decisions that wait together are asked together."""
+BudgetScope: TypeAlias = Literal["run", "thread"]
+"""Whose calls ``max_model_calls`` counts: those of this run, or all that the thread's log tells of as well."""
 UserInput: TypeAlias = Callable[[UserInputRequest], object]
 """Asks a person, and returns the reply, or an awaitable of it."""
 OnEvent: TypeAlias = Callable[[Committed], object]
@@ -55,6 +58,7 @@ class RunOptions(TypedDict, Generic[C], total=False):
     actors: Mapping[str, object] | None
     decisions: Decisions
     max_model_calls: int
+    budget: BudgetScope
     abort: Abort | None
     clock: Clock | None
     timers: Timers

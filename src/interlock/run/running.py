@@ -24,6 +24,7 @@ from interlock.run.means import Means
 from interlock.run.observers import TOLD_BY, Observers
 from interlock.run.opening import Start, open_log
 from interlock.run.options import (
+    BudgetScope,
     Decisions,
     GivenEvent,
     OnChunk,
@@ -42,7 +43,7 @@ from interlock.run.settle import settle
 from interlock.run.subscription import Subscription
 from interlock.run.tool_scope import ToolScope
 from interlock.run.traces import RunEnded, RunStarted, Stamp
-from interlock.run.usage import Budget, RunUsage
+from interlock.run.usage import Budget, RunUsage, get_usage
 from interlock.statechart import Input, Machine, Snapshot
 
 __all__ = ["Run", "alone", "beside", "drained", "open_run"]
@@ -165,6 +166,7 @@ def open_run(
     user_input: UserInput | None = None,
     decisions: Decisions = "concurrent",
     max_model_calls: int = 100,
+    budget: BudgetScope = "run",
     abort: Abort | None = None,
     clock: Clock | None = None,
     timers: Timers = "wait",
@@ -189,6 +191,7 @@ def open_run(
     check_arguments(
         decisions=decisions,
         max_model_calls=max_model_calls,
+        budget=budget,
         timers=timers,
         abort=abort,
         clock=clock,
@@ -227,11 +230,11 @@ def open_run(
     bind.check_heard(machine, observers.heard)
     delivered = None if event is None else read_event(machine, event)
     loaded = None if snapshot is None else _loaded(machine, snapshot)
-    budget = Budget(max_model_calls, None if above is None else above.budget)
-    threads = Threads(late=budget.book_late, above=None if above is None else above.threads)
+    account = Budget(max_model_calls, None if above is None else above.budget)
+    threads = Threads(late=account.book_late, above=None if above is None else above.threads)
     means = Means(
         executors=given,
-        budget=budget,
+        budget=account,
         threads=threads,
         observers=observers,
         user_input=user_input,
@@ -243,6 +246,8 @@ def open_run(
 
     async def begin() -> None:
         opened = await open_log(machine, start, at=time.now())
+        if budget == "thread" and store is not None:
+            account.before = get_usage(await store.read(thread_id or "")).model_calls
         observers.run_id = opened.execution_id
         driver.begin(opened.journal, opened.effects)
         resumed = opened.effects is None
@@ -252,7 +257,7 @@ def open_run(
         if delivered is not None:
             await run.send(delivered, event_id)
 
-    run = Run(machine, driver=driver, observers=observers, budget=budget, threads=threads, abort=abort, begin=begin)
+    run = Run(machine, driver=driver, observers=observers, budget=account, threads=threads, abort=abort, begin=begin)
     return run
 
 

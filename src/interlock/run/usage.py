@@ -53,19 +53,24 @@ class Budget:
     ``above`` is the budget of the run whose tool this run is: what is spent here is spent there as well.
     """
 
-    __slots__ = ("above", "limit", "spent")
+    __slots__ = ("above", "before", "limit", "spent")
 
     def __init__(self, limit: int, above: Budget | None = None) -> None:
         self.limit = limit
         self.above = above
+        self.before = 0
+        """Calls that count and were made before this run: those of its thread, where the budget is the thread's."""
         self.spent = RunUsage()
 
     def admit(self, request_id: str) -> None:
         """Count a call that is about to be made; raises :class:`ModelCallLimitError` where it is one too many."""
-        if self.spent.model_calls >= self.limit:
+        if self.before + self.spent.model_calls >= self.limit:
+            whose = f"this run has made the {self.limit}"
+            if self.before:
+                whose = f"its thread has made {self.before + self.spent.model_calls} of the {self.limit}"
             raise ModelCallLimitError(
-                f"request {request_id!r} wants a model call, but this run has made the {self.limit} that "
-                f"max_model_calls allows; raise the limit, or handle the code 'max-model-calls' in on_error",
+                f"request {request_id!r} wants a model call, but {whose} that max_model_calls allows; raise the limit, or "
+                "handle the code 'max-model-calls' in on_error",
                 limit=self.limit,
             )
         if self.above is not None:
