@@ -31,7 +31,17 @@ from interlock.statechart import UNSET, FrozenDict, Input, InternalEvent
 from interlock.statechart.events import event_to_json
 from interlock.statechart.frozen import EMPTY, freeze
 
-__all__ = ["INIT", "RESUME", "SCHEMA_VERSION", "EntryStatus", "JsonObject", "LogEntry", "entry_id", "wrong_id"]
+__all__ = [
+    "INIT",
+    "RESUME",
+    "SCHEMA_VERSION",
+    "EntryStatus",
+    "JsonObject",
+    "LogEntry",
+    "entry_id",
+    "is_name",
+    "wrong_id",
+]
 
 SCHEMA_VERSION = 1
 INIT = "@agent.init"
@@ -48,13 +58,22 @@ def entry_id(index: int) -> str:
     return f"evt_{index:08d}"
 
 
+def is_name(given: object) -> bool:
+    """Whether this is a text that is not empty and that JSON can carry."""
+    if not isinstance(given, str) or not given:
+        return False
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def wrong_id(given: object) -> str | None:
     """Return why this cannot be the id that somebody gives an event; None where it can."""
     if not isinstance(given, str) or not 0 < len(given) <= 512 or "\0" in given:
         return "give a text of 1 to 512 characters"
-    try:
-        given.encode()
-    except UnicodeEncodeError:
+    if not is_name(given):
         return "the text holds a lone surrogate, which JSON cannot carry"
     if re.fullmatch(r"evt_\d{8,}", given):
         return "ids such as evt_00000000 are the log's own, and a later entry would have to have this one"

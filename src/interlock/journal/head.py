@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from interlock.errors import ErrorInfo, InputError, InvalidLogError, NotJsonError, StepError
-from interlock.journal.entries import INIT, RESUME, EntryStatus, JsonObject, LogEntry, entry_id, input_fields
+from interlock.journal.entries import INIT, RESUME, EntryStatus, JsonObject, LogEntry, entry_id, input_fields, is_name
 from interlock.journal.hashing import StateHasher
 from interlock.journal.returning import check_returns
 from interlock.statechart import (
@@ -141,9 +141,10 @@ def _first(
     index: int,
 ) -> Advance:
     _check_time(machine, at)
-    if not isinstance(cast("object", execution_id), str) or not execution_id or not execution_id.isprintable():
+    if not is_name(execution_id):
         raise InputError(
-            f"machine {machine.id!r}: execution_id={execution_id!r}; give a text that is not empty",
+            f"machine {machine.id!r}: execution_id={execution_id!r}; give a text that is not empty, and without lone "
+            "surrogates",
             code="invalid-input",
         )
     name = entry_id(index)

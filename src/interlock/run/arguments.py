@@ -10,7 +10,7 @@ from interlock.agent.contract import Executors
 from interlock.agent.reasons import short
 from interlock.errors import BindError
 from interlock.journal import Store
-from interlock.journal.entries import wrong_id
+from interlock.journal.entries import is_name, wrong_id
 from interlock.run.abort import Abort
 from interlock.statechart import Machine
 
@@ -100,8 +100,8 @@ def check_arguments(
 
 def _check_thread(*, execution_id: object, store: object, thread_id: object, budget: object) -> None:
     for name, given in (("execution_id", execution_id), ("thread_id", thread_id)):
-        if given is not None and (not isinstance(given, str) or not given or not given.isprintable()):
-            raise _wrong(f"{name}={short(given)}; give a text that is not empty, and can be printed")
+        if given is not None and not is_name(given):
+            raise _wrong(f"{name}={short(given)}; give a text that is not empty, and without lone surrogates")
     if (store is None) != (thread_id is None):
         raise _wrong("store= and thread_id= belong together: where the log is kept, and under which name")
     if store is not None and (isinstance(store, type) or not isinstance(store, Store)):

@@ -69,8 +69,8 @@ class Budget:
             if self.before:
                 whose = f"its thread has made {self.before + self.spent.model_calls} of the {self.limit}"
             raise ModelCallLimitError(
-                f"request {request_id!r} wants a model call, but {whose} that max_model_calls allows; raise the limit, or "
-                "handle the code 'max-model-calls' in on_error",
+                f"request {request_id!r} wants a model call, but {whose} that max_model_calls allows; raise the limit, "
+                "or handle the code 'max-model-calls' in on_error",
                 limit=self.limit,
             )
         if self.above is not None:
