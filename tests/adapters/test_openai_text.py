@@ -124,6 +124,14 @@ async def test_an_answer_of_nothing_is_no_answer(server, mode, nothing):
     assert caught.value.retryable
 
 
+@pytest.mark.parametrize("nothing", ["", " \n"])
+async def test_a_text_that_was_cut_off_before_its_first_word_says_that_it_was(server, mode, nothing):
+    """A model may spend all that it is allowed on thinking: to ask again would change nothing."""
+    server.answers(Answer(text=nothing, finish="length"))
+    with pytest.raises(TruncatedError, match="max_output_tokens=9"):
+        await ask(server, asked(max_output_tokens=9), mode)
+
+
 async def test_half_characters_are_replaced_at_the_border(server, mode):
     server.answers(Answer(text="a\ud83db"))
     result = await ask(server, asked(), mode)

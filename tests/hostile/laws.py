@@ -11,7 +11,6 @@ from interlock.agent.legality import refusal
 from interlock.agent.reading import classes_of
 from interlock.errors import CATALOGUE
 from interlock.journal import LogEntry, replay
-from interlock.journal.head import machine_at
 from interlock.journal.replaying import continued
 from interlock.statechart import selected
 from interlock.statechart.events import event_to_json
@@ -51,7 +50,7 @@ def check_log(
 
 
 def _check_event(head: Any, entry: LogEntry) -> None:
-    machine = machine_at(head, entry.to)
+    machine = head.machine_at(entry.to)
     assert machine is not None
     snapshot = head.snapshot
     for key in entry.to:

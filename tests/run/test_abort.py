@@ -251,7 +251,7 @@ async def test_a_text_with_tools_is_ended_at_any_point(mode: str, ticks: int, en
 
 @pytest.mark.parametrize("how", ["raises", "ignores it", "in a thread"])
 @pytest.mark.parametrize("end", ["abort", "cancel"])
-async def test_h12_aborted_in_a_tool_is_no_answer_of_the_tool(how: str, end: str):
+async def test_aborted_in_a_tool_is_no_answer_of_the_tool(how: str, end: str):
     abort = il.Abort()
     asked = 0
     saves: list[Any] = []

@@ -1,4 +1,4 @@
-"""Faults that people met in other systems, each held here by one short test. The ids are the cases' own."""
+"""Faults that people met in other systems, each held here by one short test.."""
 
 import json
 import subprocess
@@ -55,7 +55,7 @@ def elsewhere(program: str, given: Any) -> Any:
 
 
 @pytest.mark.parametrize("initial", ["a", "b"])
-async def test_a01_an_endless_loop_is_named(initial: str):
+async def test_an_endless_loop_is_named(initial: str):
     machine = sc.machine(
         "M",
         initial=initial,
@@ -71,7 +71,7 @@ async def test_a01_an_endless_loop_is_named(initial: str):
         assert result.snapshot.value == "a"
 
 
-async def test_a11_a_result_goes_to_the_state_that_asked():
+async def test_a_result_goes_to_the_state_that_asked():
     first, second = anyio.Event(), anyio.Event()
 
     async def slow1() -> str:
@@ -114,7 +114,7 @@ def booming() -> il.Machine[Any, Any, Any]:
     return sc.machine("M", initial="a", states={"a": sc.state(on={"GO": sc.on("GO", boom, to="b")}), "b": sc.state()})
 
 
-async def test_a13_a_handler_that_raises_is_not_swallowed():
+async def test_a_handler_that_raises_is_not_swallowed():
     machine = booming()
     result = failed(await il.run_agent(machine, event="GO"))
     assert isinstance(result.exception, il.HandlerError)
@@ -126,7 +126,7 @@ async def test_a13_a_handler_that_raises_is_not_swallowed():
     assert result.snapshot == snapshot
 
 
-async def test_a14_observers_do_not_change_how_it_fails():
+async def test_observers_do_not_change_how_it_fails():
     seen: list[Any] = []
     alone = failed(await il.run_agent(booming(), event="GO"))
     watched = failed(await il.run_agent(booming(), event="GO", on_transition=lambda *_: None, on_event=seen.append))
@@ -134,7 +134,7 @@ async def test_a14_observers_do_not_change_how_it_fails():
     assert len(seen) == 1
 
 
-async def test_a15_an_observer_that_raises_does_not_end_the_run(caplog: pytest.LogCaptureFixture):
+async def test_an_observer_that_raises_does_not_end_the_run(caplog: pytest.LogCaptureFixture):
     async def later(*_: Any) -> None:
         raise RuntimeError("later")
 
@@ -143,7 +143,7 @@ async def test_a15_an_observer_that_raises_does_not_end_the_run(caplog: pytest.L
     assert [record.name for record in caplog.records] == ["interlock.run"] * 2
 
 
-async def test_a18_a_root_invocation_starts_once():
+async def test_a_root_invocation_starts_once():
     started: list[int] = []
 
     async def tick() -> None:
@@ -164,7 +164,7 @@ async def test_a18_a_root_invocation_starts_once():
     assert started == [1]
 
 
-async def test_a22_a_guard_that_raises_while_events_are_offered_is_named():
+async def test_a_guard_that_raises_while_events_are_offered_is_named():
     def broken(c: Any, e: Any) -> Any:
         raise KeyError("missing")
 
@@ -184,7 +184,7 @@ async def test_a22_a_guard_that_raises_while_events_are_offered_is_named():
     assert scripted.requests == []
 
 
-async def test_a25_an_event_that_cannot_be_shown_is_refused_not_printed():
+async def test_an_event_that_cannot_be_shown_is_refused_not_printed():
     machine = sc.machine("M", initial="a", states={"a": sc.final()})
     done = await il.run_agent(machine)
     assert isinstance(done, il.Done)
@@ -216,14 +216,14 @@ print(json.dumps([result.snapshot.value, [timer.due for timer in getattr(result,
 
 
 @pytest.mark.parametrize(("passed", "value", "due"), [(61, "late", []), (30, "wait", [1060])])
-async def test_b01_a_pending_timer_is_saved_and_fires_in_another_process(passed: float, value: str, due: list[float]):
+async def test_a_pending_timer_is_saved_and_fires_in_another_process(passed: float, value: str, due: list[float]):
     result = await il.run_agent(waiting(), clock=il.FakeClock(1000), timers="return")
     assert isinstance(result, il.Idle)
     assert [timer.due for timer in result.timers] == [1060]
     assert elsewhere(RESUME_WAITING, {"saved": result.snapshot.dump(), "now": 1000 + passed}) == [value, due]
 
 
-async def test_b03_a_delayed_event_survives_any_number_of_hops():
+async def test_a_delayed_event_survives_any_number_of_hops():
     machine = sc.machine(
         "M",
         initial="a",
@@ -238,7 +238,7 @@ async def test_b03_a_delayed_event_survives_any_number_of_hops():
     assert len(fired) == 1
 
 
-async def test_b04_an_interrupted_request_is_asked_again_with_the_same_key():
+async def test_an_interrupted_request_is_asked_again_with_the_same_key():
     machine = game()
     keys: list[str] = []
     saved: list[str] = []
@@ -262,7 +262,7 @@ async def test_b04_an_interrupted_request_is_asked_again_with_the_same_key():
     assert keys == [scripted.infos[0].call_key]
 
 
-async def test_b07_what_has_finished_is_not_started_again():
+async def test_what_has_finished_is_not_started_again():
     calls: list[str] = []
     stop = anyio.CancelScope()
 
@@ -288,7 +288,7 @@ async def test_b07_what_has_finished_is_not_started_again():
     assert sorted(calls) == ["first", "second", "second"]
 
 
-async def test_b08_an_ended_snapshot_says_that_it_has_ended():
+async def test_an_ended_snapshot_says_that_it_has_ended():
     machine = work({"f": lambda: 1})
     done = await il.run_agent(machine)
     assert isinstance(done, il.Done)
@@ -305,7 +305,7 @@ async def test_b08_an_ended_snapshot_says_that_it_has_ended():
     assert (again_failed.error.message, again_failed.ignored) == ("x", {"type": "GO"})
 
 
-async def test_b10_a_state_that_is_gone_is_named():
+async def test_a_state_that_is_gone_is_named():
     def machine(name: str) -> il.Machine[Any, Any, Any]:
         return sc.machine("M", version="1", initial=name, states={name: sc.state(on={"GO": "end"}), "end": sc.final()})
 
@@ -314,7 +314,7 @@ async def test_b10_a_state_that_is_gone_is_named():
         await il.run_agent(machine("review"), snapshot=saved, event="GO")
 
 
-async def test_b11_a_snapshot_of_another_machine_is_refused():
+async def test_a_snapshot_of_another_machine_is_refused():
     def machine(name: str) -> il.Machine[Any, Any, Any]:
         return sc.machine(name, initial="open", states={"open": sc.state(on={"X": "closed"}), "closed": sc.final()})
 
@@ -327,7 +327,7 @@ async def test_b11_a_snapshot_of_another_machine_is_refused():
     assert caught.value.code == "unsupported-format"
 
 
-async def test_b18_to_restore_is_no_transition():
+async def test_to_restore_is_no_transition():
     a = sc.state(
         entry=lambda c: sc.stay(entered=c["entered"] + 1),
         always=lambda c: sc.goto("b") if c["ready"] else None,
@@ -347,7 +347,7 @@ async def test_b18_to_restore_is_no_transition():
     assert done.output == 1
 
 
-async def test_b19_an_event_that_cannot_be_taken_is_never_dropped_without_a_word():
+async def test_an_event_that_cannot_be_taken_is_never_dropped_without_a_word():
     idle_at = idle(
         await il.run_agent(game(), executors=il.ScriptedExecutors(decisions=[{"type": "Ask", "question": "q"}]))
     )
@@ -362,7 +362,7 @@ async def test_b19_an_event_that_cannot_be_taken_is_never_dropped_without_a_word
     assert result.ignored is not None
 
 
-async def test_b20_a_child_at_rest_does_not_keep_the_run():
+async def test_a_child_at_rest_does_not_keep_the_run():
     chat = sc.machine(
         "chat", context={"n": 0}, initial="on", states={"on": sc.state(on={"MSG": lambda c, e: sc.stay(n=c["n"] + 1)})}
     )
@@ -388,7 +388,7 @@ async def test_b20_a_child_at_rest_does_not_keep_the_run():
 # -- decisions and causes --------------------------------------------------------------------------------------------
 
 
-async def test_c16_a_decision_is_cancelled_at_once():
+async def test_a_decision_is_cancelled_at_once():
     ended: list[str] = []
     entered = anyio.Event()
 
@@ -424,7 +424,7 @@ async def test_c16_a_decision_is_cancelled_at_once():
     assert ended == ["cancelled", "cancelled"]
 
 
-async def test_c25_causes_are_told_apart_also_out_of_a_child():
+async def test_causes_are_told_apart_also_out_of_a_child():
     exhausted = failed(
         await il.run_agent(game(on_error=None), executors=il.ScriptedExecutors(decisions=["x", "x", "x"]))
     )
@@ -470,7 +470,7 @@ print(json.dumps([type(result).__name__, list(result.snapshot.accepted_events())
 
 
 @pytest.mark.parametrize("order", [("OKA", "OKB"), ("OKB", "OKA")])
-async def test_d18_one_answer_leaves_the_other_wait_alone(order: tuple[str, str]):
+async def test_one_answer_leaves_the_other_wait_alone(order: tuple[str, str]):
     saved = idle(await il.run_agent(two_waits())).dump()
     first, second = order
     kind, left, saved = elsewhere(RESUME_TWO, {"saved": saved, "event": first})
@@ -480,7 +480,7 @@ async def test_d18_one_answer_leaves_the_other_wait_alone(order: tuple[str, str]
 
 
 @pytest.mark.parametrize("first", ["Left", "Right"])
-async def test_d19_the_same_source_twice_has_two_identities(first: str):
+async def test_the_same_source_twice_has_two_identities(first: str):
     chosen: list[Any] = []
     entered: list[str] = []
     one_is_there = anyio.Event()
@@ -502,7 +502,7 @@ async def test_d19_the_same_source_twice_has_two_identities(first: str):
     assert chosen == [first, "Right" if first == "Left" else "Left"]
 
 
-async def test_d20_what_came_before_the_wait_is_not_done_again():
+async def test_what_came_before_the_wait_is_not_done_again():
     sent: list[str] = []
 
     async def send_mail() -> None:
@@ -523,7 +523,7 @@ async def test_d20_what_came_before_the_wait_is_not_done_again():
     assert sent == ["mail"]
 
 
-async def test_d21_one_saved_point_can_be_gone_on_from_twice():
+async def test_one_saved_point_can_be_gone_on_from_twice():
     machine = sc.machine(
         "M", initial="a", states={"a": sc.state(on={"YES": "yes", "NO": "no"}), "yes": sc.final(), "no": sc.final()}
     )
@@ -534,7 +534,7 @@ async def test_d21_one_saved_point_can_be_gone_on_from_twice():
     assert json.dumps(saved) == before
 
 
-async def test_d24_when_one_region_fails_the_others_are_cancelled_and_waited_for():
+async def test_when_one_region_fails_the_others_are_cancelled_and_waited_for():
     ended: list[str] = []
 
     async def fails() -> None:
@@ -553,7 +553,7 @@ async def test_d24_when_one_region_fails_the_others_are_cancelled_and_waited_for
 # -- the same rule on all paths ----------------------------------------------------------------------------------------
 
 
-async def test_e24_an_event_that_nobody_handles_changes_nothing_on_every_path():
+async def test_an_event_that_nobody_handles_changes_nothing_on_every_path():
     machine = sc.machine("M", initial="a", states={"a": sc.state(on={"GO": "b"}), "b": sc.state()})
     start, _ = sc.initial_transition(machine)
     stepped, effects = sc.transition(machine, start, "NOPE")
@@ -565,7 +565,7 @@ async def test_e24_an_event_that_nobody_handles_changes_nothing_on_every_path():
     assert live.ignored == resumed.ignored == {"type": "NOPE"}
 
 
-async def test_e26_an_output_is_computed_once():
+async def test_an_output_is_computed_once():
     counted: list[int] = []
 
     def output(c: Any) -> int:
@@ -583,14 +583,14 @@ async def test_e26_an_output_is_computed_once():
 # -- tasks and threads -------------------------------------------------------------------------------------------------
 
 
-async def test_g01_cancelled_before_its_first_turn():
+async def test_cancelled_before_its_first_turn():
     with anyio.CancelScope() as scope:
         scope.cancel()
         await il.run_agent(work({"f": lambda: 1}))
     assert scope.cancelled_caught
 
 
-async def test_g03_a_run_inside_an_executor_never_hangs():
+async def test_a_run_inside_an_executor_never_hangs():
     machine = game()
     saved: list[Any] = []
 
@@ -617,7 +617,7 @@ async def test_g03_a_run_inside_an_executor_never_hangs():
     assert refused.value.code == "run-inside-executor"
 
 
-async def test_g06_a_blocking_function_does_not_stop_the_loop():
+async def test_a_blocking_function_does_not_stop_the_loop():
     release = threading.Event()
     beats: list[int] = []
 
@@ -637,7 +637,7 @@ async def test_g06_a_blocking_function_does_not_stop_the_loop():
     assert len(beats) == 20
 
 
-async def test_g09_runs_of_one_machine_at_the_same_time_do_not_mix():
+async def test_runs_of_one_machine_at_the_same_time_do_not_mix():
     async def double(n: int) -> int:
         await anyio.lowlevel.checkpoint()
         return 2 * n
@@ -667,7 +667,7 @@ async def test_g09_runs_of_one_machine_at_the_same_time_do_not_mix():
     assert outputs == {n: 2 * n for n in range(50)}
 
 
-async def test_g19_a_thread_that_works_on_does_not_hold_up_the_run():
+async def test_a_thread_that_works_on_does_not_hold_up_the_run():
     release, over = threading.Event(), threading.Event()
 
     def blocks() -> str:
@@ -697,7 +697,7 @@ async def test_g19_a_thread_that_works_on_does_not_hold_up_the_run():
 # -- values ------------------------------------------------------------------------------------------------------------
 
 
-async def test_i09_runs_do_not_share_a_context():
+async def test_runs_do_not_share_a_context():
     machine = sc.machine(
         "M",
         context={"items": []},
@@ -711,7 +711,7 @@ async def test_i09_runs_do_not_share_a_context():
         first.context["items"].append(2)
 
 
-async def test_i11_what_cannot_be_saved_is_refused_with_its_path():
+async def test_what_cannot_be_saved_is_refused_with_its_path():
     with pytest.raises(il.DefinitionError, match="lock"):
         sc.machine("M", context={"lock": threading.Lock()}, initial="a", states={"a": sc.state()})
     with pytest.raises(il.InputError, match="lock"):
@@ -720,7 +720,7 @@ async def test_i11_what_cannot_be_saved_is_refused_with_its_path():
         )
 
 
-async def test_j08_an_output_that_does_not_fit_is_never_done():
+async def test_an_output_that_does_not_fit_is_never_done():
     class Item(BaseModel, frozen=True):
         kind: Literal["a", "b"]
 

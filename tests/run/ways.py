@@ -15,7 +15,6 @@ from interlock.agent.calls import CallSpec
 from interlock.agent.decide import DecideSpec
 from interlock.agent.text import TextSpec
 from interlock.journal import LogEntry, MemoryStore
-from interlock.journal.head import machine_at
 from interlock.run.perform import function_of
 from interlock.statechart import OwedInvocation, owed
 
@@ -194,7 +193,7 @@ async def carried_out(example: Example, step: il.AgentStep[Any], item: OwedInvoc
         elif request is not None:
             result = await il.execute_agent_request(request, example.executors, verbose=True, step=step)
         else:
-            owner = machine_at(step.head, item.address)
+            owner = step.head.machine_at(item.address)
             function = function_of(owner.sources[item.src] if owner else None)
             assert function is not None
             positional, named = CallSpec.arguments(item.input)

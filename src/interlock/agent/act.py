@@ -53,9 +53,12 @@ class Acted:
     """What was sent; None where nothing was."""
 
 
-def task_of(machine: AnyMachine, owed: OwedInvocation) -> TextTask:
-    """Return a running text request, or act loop, as it stands. Raises as :func:`text_task`."""
-    return task_then(machine, owed, text_task(owed))
+def task_of(machine: AnyMachine, owed: OwedInvocation, began: Snapshot[Any] | None = None) -> TextTask:
+    """Return a running text request, or act loop, as it stands. Raises as :func:`text_task`.
+
+    ``began``: where the machine stood when it began, which its words are made from; by default as it stands now.
+    """
+    return task_then(machine, owed, text_task(owed if began is None else owed._replace(snapshot=began)))
 
 
 def task_then(machine: AnyMachine, owed: OwedInvocation, task: TextTask) -> TextTask:
@@ -68,7 +71,8 @@ def task_then(machine: AnyMachine, owed: OwedInvocation, task: TextTask) -> Text
         ToolDescriptor(name=event.tool_name, description=event.description, input_schema=event.input_schema)
         for event in describe(events, among=classes_of(machine).values())
     ]
-    plain = tuple(tool.descriptor for tool in task.tools.values())
+    known = _events(machine)
+    plain = tuple(tool for tool in task.request.tools if tool.name not in known)
     request: TextRequest = replace(task.request, kind="act", src=ACT, tools=(*offered, *plain))
     return replace(task, request=request, acts=True)
 

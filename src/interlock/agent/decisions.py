@@ -40,27 +40,23 @@ __all__ = [
 ]
 
 
-def decision_request(machine: AnyMachine, owed: OwedInvocation) -> DecisionRequest:
-    """Return the request of a running decision, worded from the snapshot that it is owed by.
+def decision_request(
+    machine: AnyMachine, owed: OwedInvocation, began: Snapshot[object] | None = None
+) -> DecisionRequest:
+    """Return the request of a running decision.
 
     Arguments:
         machine: the machine that the invocation belongs to (the child's, for a decision inside a child machine).
         owed: the invocation, as ``owed(snapshot)`` lists it; its records are the attempts so far.
+        began: where that machine stood when the decision began: its words are made from there. By default where it
+            stands now.
 
     Raises :class:`NoLegalEventsError` where nothing can be picked, so that no model is asked for nothing.
     """
     spec = _spec(owed)
-    words = spec.words(owed.snapshot, owed.state or "(root)")
-    events, withheld = _offered(machine, owed, spec)
-    return DecisionRequest(
-        id=owed.identity,
-        src=owed.src,
-        name=spec.name or owed.id,
-        events=events,
-        withheld=withheld,
-        attempts=_attempts(owed),
-        **said(words),
-    )
+    words = spec.words(owed.snapshot if began is None else began, owed.state or "(root)")
+    empty = DecisionRequest(id=owed.identity, src=owed.src, name=spec.name or owed.id, events=(), **said(words))
+    return renewed_request(machine, owed, empty)
 
 
 def said(words: DecisionWording) -> dict[str, Any]:

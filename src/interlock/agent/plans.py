@@ -73,10 +73,15 @@ def _kept(number: object, most: int) -> int:
     return number
 
 
-def plan_request(machine: AnyMachine, owed: OwedInvocation) -> PlanRequest | Planned:
-    """Return what a running plan asks next, or how it ends where there is nothing to ask."""
-    words = cast("PlanWording", _spec(owed).words(owed.snapshot, owed.state or "(root)"))
+def plan_request(
+    machine: AnyMachine, owed: OwedInvocation, began: Snapshot[object] | None = None
+) -> PlanRequest | Planned:
+    """Return what a running plan asks next, or how it ends where there is nothing to ask.
+
+    ``began``: where the machine stood when the plan began, which its words are made from; by default as it stands now.
+    """
     spec = _spec(owed)
+    words = cast("PlanWording", spec.words(owed.snapshot if began is None else began, owed.state or "(root)"))
     empty = PlanRequest(
         id=owed.identity,
         src=owed.src,

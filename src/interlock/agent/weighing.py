@@ -66,22 +66,29 @@ class Weighed:
         return [item.to_json() for item in self.attempts]
 
 
-def asked(machine: AnyMachine, owed: OwedInvocation, before: DecisionRequest | None) -> DecisionRequest | Weighed:
+def asked(
+    machine: AnyMachine,
+    owed: OwedInvocation,
+    before: DecisionRequest | None,
+    *,
+    began: Snapshot[object] | None = None,
+) -> DecisionRequest | Weighed:
     """Return what a decision or a plan asks now, or how a plan ends where there is nothing to ask.
 
     Arguments:
         machine: the machine that it belongs to.
         owed: the work, as it is owed now.
         before: what it asked last; its words are kept.
+        began: where the machine stood when the work began, which the first words are made from.
 
     Raises :class:`NoLegalEventsError` for a decision that nothing can be picked for, :class:`StepError` where one of
     the author's functions raises.
     """
     if isinstance(owed.logic, PlanSpec):
         known = before if isinstance(before, PlanRequest) else None
-        found = plan_request(machine, owed) if known is None else renewed_plan(machine, owed, known)
+        found = plan_request(machine, owed, began) if known is None else renewed_plan(machine, owed, known)
         return _of_plan(machine, owed, found, None) if isinstance(found, Planned) else found
-    return decision_request(machine, owed) if before is None else renewed_request(machine, owed, before)
+    return decision_request(machine, owed, began) if before is None else renewed_request(machine, owed, before)
 
 
 def weigh(

@@ -15,8 +15,7 @@ from interlock.agent.requests import DecisionRequest
 from interlock.agent.tool_requests import ToolRequest
 from interlock.errors import BindError, ErrorInfo, NotJsonError
 from interlock.hosts.durable import JsonObject
-from interlock.journal.head import machine_at
-from interlock.run.border import AnyMachine, error_info, output_json
+from interlock.run.border import error_info, output_json
 from interlock.run.exits import HOST_MISTAKES
 from interlock.run.functions import Threads, call
 from interlock.run.perform import function_of
@@ -123,7 +122,7 @@ def _written(outcome: object) -> JsonObject:
 
 
 async def _function(step: AgentStep[Any], item: OwedInvocation) -> JsonObject:
-    machine = cast("AnyMachine", machine_at(step.head, item.address))
+    machine = step.head.owner(item)
     function = function_of(machine.sources.get(item.src))
     if function is None:  # spawned at run time, where nothing could be known beforehand
         return _failure(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from interlock.errors import ErrorInfo, InputError, InvalidLogError, NotJsonError, StepError
 from interlock.journal.entries import INIT, RESUME, EntryStatus, JsonObject, LogEntry, entry_id, input_fields, is_name
@@ -22,14 +22,16 @@ from interlock.statechart import (
     Input,
     Machine,
     Owed,
+    OwedInvocation,
     Snapshot,
     initial_transition,
     owed,
     transition,
 )
 from interlock.statechart.frozen import EMPTY, freeze
+from interlock.statechart.queries import machine_at
 
-__all__ = ["Advance", "Head", "advance", "apply", "begin", "begin_from", "head_of", "machine_at", "resume"]
+__all__ = ["Advance", "Head", "advance", "apply", "begin", "begin_from", "head_of", "resume"]
 
 C = TypeVar("C")
 
@@ -46,6 +48,9 @@ class Head(Generic[C]):
     status: EntryStatus
     causes: Mapping[str, str]
     """By the identity of owed work and timers: the id of the entry that started them."""
+    began: Mapping[str, Snapshot[Any]] = field(compare=False, repr=False)
+    """By the identity of owed work: where the machine that owes it stood when it began. What models are told is worded
+    from there, so that whoever takes the work up says what was said before."""
     state_hash: str | None
     failure: StepError | None = None
     """Why the last entry could not be folded, if it could not; the log cannot grow then."""
@@ -56,6 +61,23 @@ class Head(Generic[C]):
     def length(self) -> int:
         """How many entries the log has."""
         return self.index + 1
+
+    def machine_at(self, address: tuple[str, ...]) -> Machine[Any, Any, Any] | None:
+        """Return the machine that an address leads to; None for one that is not there any more."""
+        return machine_at(self.machine, self.snapshot, address)
+
+    def owner(self, item: OwedInvocation) -> Machine[Any, Any, Any]:
+        """Return the machine that owes this work, which is owed now."""
+        return cast("Machine[Any, Any, Any]", self.machine_at(item.address))
+
+    def elsewhere(self) -> dict[str, Snapshot[Any]]:
+        """Return what of ``began`` the snapshot does not say itself: where the context has changed since."""
+        return {
+            item.identity: self.began[item.identity]
+            for item in owed(self.snapshot).invocations
+            if item.snapshot.context is not self.began[item.identity].context
+            and not getattr(item.logic, "waits", False)
+        }
 
 
 class Advance(NamedTuple):
@@ -180,14 +202,25 @@ def head_of(
     index: int,
     execution_id: str,
     causes: Mapping[str, str],
+    began: Mapping[str, object] | None = None,
     verify: bool = True,
 ) -> Head[C]:
     """Return the head of a log that has led to a snapshot with its entry ``index``.
 
-    Raises :class:`NotJsonError` for a state that cannot be saved.
+    ``began``, by identity: the saved form of where work began, if that is not in the snapshot itself.
+
+    Raises :class:`NotJsonError` for a state that cannot be saved, :class:`SnapshotError` for a ``began`` that is none.
     """
     hasher = StateHasher() if verify else None
     found = owed(snapshot)
+    saved = began or {}
+    loaded = {
+        item.identity: cast("Machine[Any, Any, Any]", machine_at(machine, snapshot, item.address)).load(
+            cast("Mapping[str, object]", saved[item.identity])
+        )
+        for item in found.invocations
+        if item.identity in saved
+    }
     return Head(
         machine=machine,
         snapshot=snapshot,
@@ -195,6 +228,7 @@ def head_of(
         execution_id=execution_id,
         status=_status(snapshot, found),
         causes=_causes(found, causes, entry_id(index)),
+        began=_began(found, loaded),
         state_hash=None if hasher is None else _digest(hasher, snapshot, machine),
         hasher=hasher,
     )
@@ -250,7 +284,7 @@ def advance(
     name = entry_id(index) if id is None else id
     fields = _input_fields(given, head.machine, index)
     if given.event is not None:
-        check_returns(machine_at(head, given.address), given.event, fields["event"])
+        check_returns(head.machine_at(given.address), given.event, fields["event"])
     given = _as_kept(given, fields)
     kept = EMPTY if not metadata else freeze(dict(metadata), "metadata")
     failure: StepError | None = None
@@ -295,7 +329,7 @@ def apply(head: Head[C], entry: LogEntry) -> tuple[Head[C], tuple[Effect, ...]]:
     else:
         machine = head.machine
         if event is not None:
-            reader = machine_at(head, entry.to) if entry.to else machine
+            reader = head.machine_at(entry.to) if entry.to else machine
             if reader is not None:
                 try:
                     event = reader.event_from_json(event)
@@ -327,10 +361,10 @@ def _moved(
     digest: str | None,
     failure: StepError | None = None,
 ) -> Head[C]:
-    status, causes = head.status, head.causes
+    status, causes, began = head.status, head.causes, head.began
     if snapshot.rest is not head.snapshot.rest:
         found = owed(snapshot)
-        status, causes = _status(snapshot, found), _causes(found, causes, name)
+        status, causes, began = _status(snapshot, found), _causes(found, causes, name), _began(found, began)
     return Head(
         machine=head.machine,
         snapshot=snapshot,
@@ -338,6 +372,7 @@ def _moved(
         execution_id=head.execution_id,
         status="error" if failure is not None else status,
         causes=causes,
+        began=began,
         state_hash=digest,
         failure=failure,
         hasher=head.hasher,
@@ -362,6 +397,10 @@ def _causes(found: Owed, before: Mapping[str, str], name: str) -> Mapping[str, s
     return {identity: before.get(identity, name) for identity in identities}
 
 
+def _began(found: Owed, before: Mapping[str, Snapshot[Any]]) -> Mapping[str, Snapshot[Any]]:
+    return {item.identity: before.get(item.identity, item.snapshot) for item in found.invocations}
+
+
 def _cause(head: Head[Any], given: Input) -> str | None:
     key = given.invocation or given.timer
     if key is None:
@@ -370,18 +409,6 @@ def _cause(head: Head[Any], given: Input) -> str | None:
     if "#" in key:
         return head.causes.get(name)
     return next((cause for identity, cause in head.causes.items() if identity.rpartition("#")[0] == name), None)
-
-
-def machine_at(head: Head[Any], address: tuple[str, ...]) -> Machine[Any, Any, Any] | None:
-    """Return the machine that an address leads to; None for one that is not there any more."""
-    machine: Machine[Any, Any, Any] = head.machine
-    snapshot: Snapshot[Any] = head.snapshot
-    for key in address:
-        child = snapshot.children.get(key.rpartition("#")[0])
-        if child is None or child.snapshot is None or child.key != key:
-            return None
-        machine, snapshot = machine.sources[child.src], child.snapshot
-    return machine
 
 
 def _input_fields(given: Input, machine: Machine[Any, Any, Any], index: int) -> dict[str, Any]:

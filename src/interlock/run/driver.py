@@ -333,7 +333,8 @@ class Driver(Generic[C]):
                     continue
                 work = Work(
                     item,
-                    self._machine_of(item),
+                    self.log.owner(item),
+                    began=self.log.began(identity),
                     now=self._clock.now,
                     wake=self._proposed,
                     root=lambda: (self.machine, self._standing()),
@@ -358,14 +359,6 @@ class Driver(Generic[C]):
     def _proposed(self) -> None:
         self._proposals += 1
         self._wake.set()
-
-    def _machine_of(self, item: OwedInvocation) -> Machine[Any, Any, Any]:
-        machine: Machine[Any, Any, Any] = self.machine
-        snapshot: Snapshot[Any] | None = self.snapshot
-        for key in item.address:
-            child = cast("Snapshot[Any]", snapshot).children[key.rpartition("#")[0]]
-            machine, snapshot = machine.sources[child.src], child.snapshot
-        return machine
 
     def _at_rest(self) -> bool:
         if self._works or self._inbox:

@@ -11,7 +11,7 @@ import anyio
 from interlock.errors import InterlockError, JournalError, NotJsonError, StepError, StoreError
 from interlock.journal import Head, LogEntry, SavedSnapshot, Store, advance
 from interlock.run.work import Proposal
-from interlock.statechart import Effect, Input, Snapshot
+from interlock.statechart import Effect, Input, Machine, OwedInvocation, Snapshot
 
 __all__ = ["Journal", "Taken", "saved_head"]
 
@@ -80,6 +80,16 @@ class Journal(Generic[C]):
     def index(self) -> int:
         """The index of the last entry."""
         return -1 if self.head is None else self.head.index
+
+    def owner(self, item: OwedInvocation) -> Machine[Any, Any, Any]:
+        """Return the machine that owes this work."""
+        assert self.head is not None  # noqa: S101  # as above
+        return self.head.owner(item)
+
+    def began(self, identity: str) -> Snapshot[Any]:
+        """Where the machine that owes this work stood when it began."""
+        assert self.head is not None  # noqa: S101  # a machine that could not start owes nothing
+        return self.head.began[identity]
 
     def add(self, proposal: Proposal, *, at: float) -> list[Taken]:
         """Take the steps of a proposal and write their entries down, all of them or none.
@@ -160,8 +170,8 @@ class Journal(Generic[C]):
         head, store = self._durable, self._store
         if head is None or store is None or head.failure is not None or head.state_hash is None:
             return
-        if isinstance(self.failure, JournalError):
-            return  # a store that cannot write is not asked again
+        if isinstance(self.failure, JournalError) or head.elsewhere():
+            return  # a store that cannot write is not asked again; and how open requests were worded, the log says
         added = head.index - self._saved_at
         if not added or (not at_end and added * _ENTRY_SIZE < self._saved_size):
             return

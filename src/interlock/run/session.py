@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import TracebackType
 from typing import Generic, TypeVar, Unpack
 
@@ -56,7 +57,7 @@ class AgentSession(Generic[C, I, O]):
             raise BindError("a session is opened once; make another AgentSession from its snapshot", code="not-open")
         self._begun = True
         await self._run.begin()
-        self._block = beside(self._go, wait=False)
+        self._block = self._working()
         await self._block.__aenter__()
         return self
 
@@ -64,10 +65,16 @@ class AgentSession(Generic[C, I, O]):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool | None:
         block = self._opened()
-        if error is None:
+        try:
+            return await block.__aexit__(kind, error, traceback)
+        finally:
+            self._block = None
+
+    @asynccontextmanager
+    async def _working(self) -> AsyncGenerator[None, None]:
+        async with beside(self._go, wait=False):
+            yield
             await self._run.taken()  # what was sent has been sent: it is not lost because nobody waits for the rest
-        self._block = None
-        return await block.__aexit__(kind, error, traceback)
 
     async def send(self, event: GivenEvent, *, event_id: str | None = None) -> None:
         """Deliver an event, and return at once; what comes of it is seen when the session has settled.

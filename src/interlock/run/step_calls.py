@@ -66,7 +66,8 @@ async def execute_agent_request(
             raise _needs_step(request)
         key = request.call_key or request.id
         scope = ToolScope(key=key, run_id=key.rpartition(f":{request.id}.")[0], executors=given)
-        return await run_tool(request.call, tools_of(item), scope=scope, entered=_nothing, threads=Threads())
+        tools = tools_of(cast("AgentStep[Any]", step).head, item)
+        return await run_tool(request.call, tools, scope=scope, entered=_nothing, threads=Threads())
     result = await _turn(request, item, given, on_chunk)
     plain = not result.tool_calls and not result.messages and result.finish_reason not in ("length", "content-filter")
     return result.output if plain and not verbose else result

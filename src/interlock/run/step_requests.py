@@ -17,7 +17,6 @@ from interlock.agent.turns import Ledger, TextTask, answer_record, answered, rea
 from interlock.agent.weighing import asked
 from interlock.errors import StepError
 from interlock.journal import Head
-from interlock.journal.head import machine_at
 from interlock.run.border import AnyMachine, error_info
 from interlock.statechart import Input, OwedInvocation, owed
 
@@ -54,15 +53,20 @@ def requests_of(head: Head[Any], before: Sequence[AgentRequest]) -> tuple[tuple[
 def _wanted(head: Head[Any], item: OwedInvocation, known: object) -> AgentRequest | tuple[Input, ...] | None:
     key = f"{head.execution_id}:{item.identity}"
     if isinstance(item.logic, DecideSpec):
-        machine = cast("AnyMachine", machine_at(head, item.address))
-        decision = asked(machine, item, known if isinstance(known, DecisionRequest) else None)
+        machine = head.owner(item)
+        decision = asked(
+            machine,
+            item,
+            known if isinstance(known, DecisionRequest) else None,
+            began=head.began[item.identity],
+        )
         if not isinstance(decision, DecisionRequest):
             return decision.inputs(item)
         return replace(decision, call_key=f"{key}.{len(item.records)}")
     if not isinstance(item.logic, TextSpec):
         return None
-    machine = cast("AnyMachine", machine_at(head, item.address))
-    task = _task(machine, item, known)
+    machine = head.owner(item)
+    task = _task(head, machine, item, known)
     text = replace(task.request, call_key=f"{key}.{answered(task.ledger)}")
     pending = task.ledger.pending
     if task.acts and pending and is_event(machine, pending[0].name):
@@ -80,25 +84,24 @@ def _wanted(head: Head[Any], item: OwedInvocation, known: object) -> AgentReques
     return (Input(address=item.address, invocation=item.key, record=record),)
 
 
-def _task(machine: AnyMachine, item: OwedInvocation, known: object) -> TextTask:
+def _task(head: Head[Any], machine: AnyMachine, item: OwedInvocation, known: object) -> TextTask:
     """Return a text request, in the words that it was first put in."""
     if not isinstance(known, TextRequest):
-        return task_of(machine, item)
-    # The author's functions are not asked again: the context of now may be nothing that they have words for.
-    tools: Mapping[str, Tool] = tools_of(item) if read_ledger(item.records).pending else {}
+        return task_of(machine, item, head.began[item.identity])
+    # Its words have come with it; only the tools, which are functions, have not.
+    tools: Mapping[str, Tool] = tools_of(head, item) if read_ledger(item.records).pending else {}
     definition = cast("TextSpec", item.logic).definition
     task = TextTask(definition=definition, request=known, tools=tools, ledger=Ledger())
     return task_then(machine, item, task)
 
 
-def tools_of(item: OwedInvocation) -> Mapping[str, Tool]:
-    """Return the tools of a text request, as its author's functions name them now."""
+def tools_of(head: Head[Any], item: OwedInvocation) -> Mapping[str, Tool]:
+    """Return the tools of a text request, as its author's functions named them when it began."""
     spec = cast("TextSpec", item.logic)
     definition = spec.definition
-    argument = item.snapshot.context if spec.of_context else definition.read_input(item.input)
-    return definition.all_tools(
-        spec.known, argument, definition.place(item.snapshot.machine_id, item.state or "(root)")
-    )
+    began = head.began[item.identity]
+    argument = began.context if spec.of_context else definition.read_input(item.input)
+    return definition.all_tools(spec.known, argument, definition.place(began.machine_id, item.state or "(root)"))
 
 
 def same_call(request: AgentRequest, now: AgentRequest | None) -> bool:
@@ -117,7 +120,7 @@ def decision_of(head: Head[Any], before: Sequence[AgentRequest], item: OwedInvoc
     for request in before:
         if isinstance(request, DecisionRequest) and request.id == item.identity:
             return request
-    found = asked(cast("AnyMachine", machine_at(head, item.address)), item, None)
+    found = asked(head.owner(item), item, None, began=head.began[item.identity])
     assert isinstance(found, DecisionRequest)  # noqa: S101  # a plan with nothing to ask is over by now
     return found
 
@@ -128,7 +131,7 @@ def text_of(head: Head[Any], before: Sequence[AgentRequest], item: OwedInvocatio
     for request in before:
         if request.id == item.identity and isinstance(request, TextRequest | ToolRequest):
             known = request.text if isinstance(request, ToolRequest) else request
-    return _task(cast("AnyMachine", machine_at(head, item.address)), item, known)
+    return _task(head, head.owner(item), item, known)
 
 
 def request_from_json(data: Mapping[str, Any]) -> AgentRequest:

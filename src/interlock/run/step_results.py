@@ -16,8 +16,7 @@ from interlock.agent.turns import TextTask, answer_record, checked_result
 from interlock.agent.weighing import weigh
 from interlock.errors import InputError
 from interlock.journal import Head
-from interlock.journal.head import machine_at
-from interlock.run.border import AnyMachine, error_info, output_json
+from interlock.run.border import error_info, output_json
 from interlock.run.noted import noted_choice, noted_turn, spent
 from interlock.run.work import Proposal
 from interlock.statechart import UNSET, Input, OwedInvocation
@@ -40,7 +39,7 @@ def decided(head: Head[Any], item: OwedInvocation, request: DecisionRequest, res
     except ValueError as error:
         raise InputError(f"request {request.id!r}: the choice has {error}", code="invalid-input") from None
     weighed = weigh(
-        cast("AnyMachine", machine_at(head, item.address)),
+        head.owner(item),
         item,
         request,
         choice,

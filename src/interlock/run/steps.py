@@ -35,7 +35,7 @@ from interlock.errors import (
 )
 from interlock.journal import Advance, Head, LogEntry, advance, begin, begin_from, replay
 from interlock.journal.entries import wrong_id
-from interlock.journal.head import head_of, machine_at
+from interlock.journal.head import head_of
 from interlock.run.border import AnyMachine, error_info, read_event
 from interlock.run.noted import spent
 from interlock.run.replies import pending_inputs, reply_input
@@ -105,6 +105,7 @@ class AgentStep(Generic[C]):
             "index": self.head.index,
             "execution_id": self.head.execution_id,
             "causes": dict(self.head.causes),
+            "began": {identity: began.dump() for identity, began in self.head.elsewhere().items()},
             "requests": [request.to_json() for request in self.requests],
         }
 
@@ -120,6 +121,14 @@ class AgentStep(Generic[C]):
             index, execution_id, causes = given["index"], given["execution_id"], dict(given["causes"])
             _check_place(index, execution_id, causes)
             before = tuple(request_from_json(item) for item in given["requests"])
+            head = head_of(
+                machine,
+                snapshot,
+                index=index,
+                execution_id=execution_id,
+                causes=causes,
+                began=dict(given["began"]),
+            )
         except (
             KeyError,
             TypeError,
@@ -133,7 +142,6 @@ class AgentStep(Generic[C]):
                 f"machine {machine.id!r}: this is no saved step ({type(error).__name__}: {error}); give what "
                 "step.to_json() returned"
             ) from error
-        head = head_of(machine, snapshot, index=index, execution_id=execution_id, causes=causes)
         return _settled(head, before, None)
 
 
@@ -386,7 +394,7 @@ def _loaded(machine: Machine[C, Any, Any], saved: Snapshot[C] | Mapping[str, obj
 
 def _read(head: Head[Any], given: Input) -> Input:
     """Return an input whose event is read by the machine that it is for, as it will be when the log is replayed."""
-    reader = None if given.event is None else machine_at(head, given.address)
+    reader = None if given.event is None else head.machine_at(given.address)
     if reader is None:
         return given
     return Input(

@@ -67,8 +67,20 @@ async def _read(
                 break
     finally:
         if (close := getattr(pieces, "aclose", None)) is not None:
-            await close()
+            await _closed(close)
     return checked_result(request, last)
+
+
+async def _closed(close: Callable[[], Awaitable[object]]) -> None:
+    """Close a generator. One that is left inside a task group of its own says in a group that it was told to end."""
+    try:
+        await close()
+    except BaseExceptionGroup as group:
+        rest: BaseException | None = group.split(GeneratorExit)[1]
+        while isinstance(rest, BaseExceptionGroup) and len(rest.exceptions) == 1:
+            (rest,) = rest.exceptions
+        if rest is not None:
+            raise rest from None
 
 
 async def _next(pieces: AsyncIterator[object] | Iterator[object], threads: Threads) -> object:

@@ -238,7 +238,7 @@ async def turn_of(
 async def _task(work: Work) -> TextTask | None:
     """Return the request as it stands by its records; None where there is none, which has been reported then."""
     try:
-        return task_of(work.machine, work.owed)
+        return task_of(work.machine, work.owed, work.began)
     except StepError as error:
         await work.crash(error)
     except Exception as error:  # noqa: BLE001  # a refused input, or somebody else's records

@@ -49,6 +49,7 @@ class Work:
         "_turn",
         "_under_way",
         "_wake",
+        "began",
         "machine",
         "origin",
         "over",
@@ -65,6 +66,7 @@ class Work:
         owed: OwedInvocation,
         machine: AnyMachine,
         *,
+        began: Snapshot[object],
         now: Callable[[], float],
         wake: Callable[[], None],
         root: Callable[[], tuple[AnyMachine, Snapshot[object]]],
@@ -73,6 +75,8 @@ class Work:
         """What is owed by now: the invocation with its records, and the state of the machine that owes it."""
         self.machine = machine
         """The machine that owes it: the root, or a child machine."""
+        self.began = began
+        """Where that machine stood when the work began."""
         self.scope = anyio.CancelScope()
         self.proposed: Make | None = None
         """What the worker wants to be committed."""

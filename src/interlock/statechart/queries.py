@@ -15,8 +15,9 @@ from interlock.statechart.working import Working
 
 if TYPE_CHECKING:
     from interlock.statechart.definition import Transition
+    from interlock.statechart.machine import Machine
 
-__all__ = ["Owed", "OwedInvocation", "OwedTimer", "Taken", "accepted_events", "can", "owed", "selected"]
+__all__ = ["Owed", "OwedInvocation", "OwedTimer", "Taken", "accepted_events", "can", "machine_at", "owed", "selected"]
 
 
 class Taken(NamedTuple):
@@ -153,6 +154,18 @@ def owed(snapshot: Snapshot[Any]) -> Owed:
         )
     timers.sort(key=lambda item: (item.due, len(item.address), item.seq))
     return Owed(tuple(invocations), tuple(timers))
+
+
+def machine_at(
+    machine: Machine[Any, Any, Any], snapshot: Snapshot[Any], address: tuple[str, ...]
+) -> Machine[Any, Any, Any] | None:
+    """Return the machine that an address of ``id#seq`` keys leads to; None for one that is not there any more."""
+    for key in address:
+        child = snapshot.children.get(key.rpartition("#")[0])
+        if child is None or child.snapshot is None or child.key != key:
+            return None
+        machine, snapshot = machine.sources[child.src], child.snapshot
+    return machine
 
 
 def _machines(snapshot: Snapshot[Any]) -> Iterator[tuple[tuple[str, ...], Snapshot[Any]]]:

@@ -37,7 +37,8 @@ def check_whole(completion: Completion, request: TextRequest | DecisionRequest, 
         raise RefusedError(
             "the provider's content filter holds the answer back", partial_output=completion.text, **names
         )
-    if completion.finish_reason == "length" and (whole or completion.calls):
+    empty = not completion.calls and not completion.text.strip()
+    if completion.finish_reason == "length" and (whole or completion.calls or empty):
         limit = request.max_output_tokens
         cut = "the limit of the model or the provider" if limit is None else f"max_output_tokens={limit}"
         partial = completion.text or "".join(f"{call.name}({call.arguments}" for call in completion.calls)
@@ -46,7 +47,7 @@ def check_whole(completion: Completion, request: TextRequest | DecisionRequest, 
             partial_output=partial,
             **names,
         )
-    if not completion.calls and not completion.text.strip() and not isinstance(request, DecisionRequest):
+    if empty and not isinstance(request, DecisionRequest):
         # Garbage from an endpoint must not become a successful empty answer.
         raise ProviderError(
             f"{kind} {request.name!r}: the answer is empty, and calls no tool", code="incomplete-answer", retryable=True
