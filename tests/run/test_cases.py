@@ -1,4 +1,4 @@
-"""Faults that people met in other systems, each held here by one short test.."""
+"""Faults that people met in other systems, each held here by one short test."""
 
 import json
 import subprocess

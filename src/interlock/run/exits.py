@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 import anyio
 
 from interlock.errors import BindError, ScriptExhaustedError
 
-__all__ = ["HOST_MISTAKES", "LEAVING", "Exits", "Left", "boxed"]
+__all__ = ["HOST_MISTAKES", "LEAVING", "Exits", "Left", "boxed", "sole"]
 
 LEAVING = (SystemExit, KeyboardInterrupt)
 """What ends the process, and must be seen by nobody on the way."""
@@ -87,3 +87,14 @@ def boxed(function: Callable[[], T]) -> Left[T]:
         return Left(function())
     except BaseException as error:  # noqa: BLE001  # it is raised where the box is opened
         return Left(error=error)
+
+
+def sole(group: BaseException) -> BaseException:
+    """Return the one exception in groups of one; the group, where there are several."""
+    one = group
+    while isinstance(one, BaseExceptionGroup):
+        inside = cast("BaseExceptionGroup[BaseException]", one).exceptions
+        if len(inside) != 1:
+            return group
+        (one,) = inside
+    return one

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 import anyio
 
@@ -18,7 +18,7 @@ from interlock.run.arguments import check_arguments, check_event_id, checked_exe
 from interlock.run.border import check_input, read_event
 from interlock.run.clock import Clock, SystemClock
 from interlock.run.driver import Driver, Timers
-from interlock.run.exits import Exits
+from interlock.run.exits import Exits, sole
 from interlock.run.functions import Threads
 from interlock.run.means import Means
 from interlock.run.observers import TOLD_BY, Observers
@@ -272,10 +272,10 @@ async def alone(run: Callable[[], Awaitable[None]]) -> None:
     try:
         await run()
     except BaseExceptionGroup as group:
-        sole = _sole(group)
+        only = sole(group)
     else:
         return
-    raise sole
+    raise only
 
 
 @asynccontextmanager
@@ -298,21 +298,10 @@ async def beside(run: Callable[[], Coroutine[object, object, None]], *, wait: bo
                 if not wait:
                     group.cancel_scope.cancel()
     except BaseExceptionGroup as several:
-        sole = _sole(several)
+        only = sole(several)
     else:
         return
-    raise sole
-
-
-def _sole(group: BaseException) -> BaseException:
-    """Return the one exception in groups of one; the group, where there are several."""
-    sole = group
-    while isinstance(sole, BaseExceptionGroup):
-        inside = cast("BaseExceptionGroup[BaseException]", sole).exceptions
-        if len(inside) != 1:
-            return group
-        (sole,) = inside
-    return sole
+    raise only
 
 
 def _ended(stamp: Stamp, result: Done[O, C] | Idle[C] | Failed[C]) -> RunEnded:

@@ -13,6 +13,7 @@ from interlock.agent.contract import TextResult
 from interlock.agent.text_requests import TextRequest
 from interlock.agent.turns import checked_result
 from interlock.errors import ExecutorError
+from interlock.run.exits import sole
 from interlock.run.functions import Entered, Threads, call
 
 __all__ = ["read_stream"]
@@ -76,11 +77,9 @@ async def _closed(close: Callable[[], Awaitable[object]]) -> None:
     try:
         await close()
     except BaseExceptionGroup as group:
-        rest: BaseException | None = group.split(GeneratorExit)[1]
-        while isinstance(rest, BaseExceptionGroup) and len(rest.exceptions) == 1:
-            (rest,) = rest.exceptions
+        rest = group.split(GeneratorExit)[1]
         if rest is not None:
-            raise rest from None
+            raise sole(rest) from None
 
 
 async def _next(pieces: AsyncIterator[object] | Iterator[object], threads: Threads) -> object:
