@@ -28,8 +28,9 @@ from interlock.run.journaling import Journal
 from interlock.run.observers import Committed, Observers
 from interlock.run.origin import Origin
 from interlock.run.traces import AtRest, EventIgnored
-from interlock.run.work import Perform, Proposal, Work
+from interlock.run.work import Perform, Proposal, Unasked, Work
 from interlock.statechart import (
+    UNSET,
     Effect,
     Input,
     Machine,
@@ -103,6 +104,7 @@ class Driver(Generic[C]):
         self.aborted: str | None = None
         """Why the run was aborted, if it was."""
         self._exits = Exits()
+        self._unasked = Unasked()
         self._over = False
         self._published = anyio.Event()
         self._rested = anyio.Event()
@@ -281,6 +283,7 @@ class Driver(Generic[C]):
         timer = self._timers[0] if self._timers else None
         # A timer goes first if it had run out when the other came: who comes earlier is served earlier.
         if timer is not None and timer.due <= since:
+            self._unasked.asked()
             self.commit(Proposal(input=Input.fired(timer.key, address=timer.address)))
         elif self._inbox:
             self._deliver(self._inbox.popleft())
@@ -295,6 +298,7 @@ class Driver(Generic[C]):
         if sent.duplicate:
             self._ignore(given.event, duplicate=True)
             return
+        self._unasked.asked()
         before = self._standing()
         happened = self.commit(Proposal(input=given, entry_id=sent.entry_id))
         if given.event is None:
@@ -316,6 +320,7 @@ class Driver(Generic[C]):
         assert make is not None  # noqa: S101  # whoever calls has looked
         try:
             proposal = make(work.owed)
+            self._count(work, proposal.input)
         except StepError as error:
             self.log.failure = error
             return
@@ -323,6 +328,12 @@ class Driver(Generic[C]):
         if isinstance(ended, ErrorInfo) and work.raised is not None:
             self._failed.append(FailedWork(error=ended, exception=work.raised, origin=work.origin))
         self.commit(proposal)
+
+    def _count(self, work: Work, given: Input) -> None:
+        if work.asked:
+            self._unasked.asked()
+        elif given.error is not UNSET or given.output is not UNSET:
+            self._unasked.ended(work.owed.identity, self._standing())
 
     async def _start_owed(self, group: anyio.abc.TaskGroup) -> None:
         """Let all owed work go on, in the order in which it is owed, each entered before the next."""

@@ -26,7 +26,6 @@ from interlock.agent.turns import answer_record
 from interlock.agent.user_input import UserInputRequest, UserInputSpec
 from interlock.errors import (
     BindError,
-    EndlessLoopError,
     ErrorInfo,
     InputError,
     InvalidMessagesError,
@@ -41,7 +40,7 @@ from interlock.run.noted import spent
 from interlock.run.replies import pending_inputs, reply_input
 from interlock.run.step_requests import AgentRequest, decision_of, request_from_json, requests_of, same_call, text_of
 from interlock.run.step_results import called, decided, written
-from interlock.run.work import Proposal
+from interlock.run.work import Proposal, Unasked
 from interlock.statechart import UNSET, Effect, Input, Machine, Owed, OwedInvocation, OwedTimer, Snapshot, owed
 
 __all__ = [
@@ -56,10 +55,6 @@ __all__ = [
 ]
 
 C = TypeVar("C")
-
-_MOST_FAILURES = 1000
-"""How many requests may end one after the other before anybody is asked: more than that never ends."""
-
 
 Named: TypeAlias = AgentRequest | UserInputRequest | OwedInvocation | str
 """What a step is asked to go on with: a request, owed work, or the id of either."""
@@ -338,22 +333,13 @@ def _settled(
     effects: tuple[Effect, ...] = (),
     entries: tuple[LogEntry, ...] = (),
 ) -> AgentStep[Any]:
-    visited: list[str] = []
+    unasked = Unasked()
     while True:
         requests, foregone = requests_of(head, before)
         if not foregone:
             return AgentStep(snapshot=head.snapshot, requests=requests, effects=effects, entries=entries, head=head)
         if foregone[-1].error is not UNSET or foregone[-1].output is not UNSET:
-            visited.append(head.snapshot.states[-1])
-            if len(visited) > _MOST_FAILURES:
-                cycle = tuple(dict.fromkeys(visited))
-                raise EndlessLoopError(
-                    f"goes round in {', '.join(cycle)}: {_MOST_FAILURES} requests in a row have "
-                    "ended before anybody could be asked; let on_error and on_done lead somewhere else",
-                    machine=head.machine.id,
-                    event=None,
-                    cycle=cycle,
-                )
+            unasked.ended("/".join((*foregone[-1].address, str(foregone[-1].invocation))), head.snapshot)
         before = (*before, *requests)  # what is asked for now keeps its words, whatever this step changes
         taken = _advanced(head, Proposal(input=foregone[0], then=foregone[1:]), at)
         head = taken[-1].head

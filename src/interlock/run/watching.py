@@ -76,6 +76,7 @@ class Watched:
     def called(self, request: DecisionRequest | TextRequest | None, attempt: int = 1) -> None:
         """Say that an executor or a function is called, for the ``attempt``-th time since the request was made."""
         self._request = request
+        self._work.asked = True
         if request is not None:
             self._usage = replace(self._usage, model_calls=self._usage.model_calls + 1)
         self._work.origin = replace(self._work.origin, attempt=attempt)

@@ -9,17 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import NoReturn, Protocol, TypeAlias
+from typing import Any, NoReturn, Protocol, TypeAlias
 
 import anyio
 import anyio.lowlevel
 
-from interlock.errors import ErrorInfo
+from interlock.errors import EndlessLoopError, ErrorInfo
 from interlock.run.border import AnyMachine, error_info
 from interlock.run.origin import Origin
-from interlock.statechart import UNSET, Input, OwedInvocation, Snapshot
+from interlock.statechart import UNSET, Input, OwedInvocation, Snapshot, owed
 
-__all__ = ["Make", "Perform", "Proposal", "Work"]
+__all__ = ["Make", "Perform", "Proposal", "Unasked", "Work"]
+
+_MOST_UNASKED = 1000
+"""How many requests may end one after the other before anybody is asked: more than that never ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +43,45 @@ Make: TypeAlias = Callable[[OwedInvocation], Proposal]
 """Says what shall be committed, given the work as it is owed now; raises StepError where the machine's code does."""
 
 
+class Unasked:
+    """Counts the requests that end without anybody being asked (nothing legal to pick, calls used up), in a row.
+
+    A machine that answers such an end by asking again would go round for ever, in no time and for no money. What was
+    owed at the same time counts as one: many children that cannot be served are no loop.
+    """
+
+    __slots__ = ("_together", "_visited")
+
+    def __init__(self) -> None:
+        self._visited: list[str] = []
+        self._together: set[str] = set()
+
+    def ended(self, identity: str, snapshot: Snapshot[Any]) -> None:
+        """Count a request that ends, given where the machine stands before.
+
+        Raises :class:`EndlessLoopError` where there were too many.
+        """
+        if identity in self._together:
+            return
+        self._together = {item.identity for item in owed(snapshot).invocations}
+        self._visited.append(snapshot.states[-1])
+        if len(self._visited) <= _MOST_UNASKED:
+            return
+        cycle = tuple(dict.fromkeys(self._visited))
+        raise EndlessLoopError(
+            f"goes round in {', '.join(cycle)}: {_MOST_UNASKED} requests in a row have ended before anybody could be "
+            "asked; let on_error and on_done lead somewhere else",
+            machine=snapshot.machine_id,
+            event=None,
+            cycle=cycle,
+        )
+
+    def asked(self) -> None:
+        """Begin anew: somebody was asked, or something has happened outside."""
+        self._visited.clear()
+        self._together.clear()
+
+
 class Work:
     """One running invocation, as its worker and the driver see it."""
 
@@ -49,6 +91,7 @@ class Work:
         "_turn",
         "_under_way",
         "_wake",
+        "asked",
         "began",
         "machine",
         "origin",
@@ -86,6 +129,8 @@ class Work:
         """What the work has failed with."""
         self.origin = Origin.of(owed)
         """Where the work belongs, and which attempt at it is under way."""
+        self.asked = False
+        """Whether outside code was called for it."""
         self.over = False
         """Whether nobody waits any more for what comes of it. A thread may look here, at a scope on trio it may not."""
         self.root = root

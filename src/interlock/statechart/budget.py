@@ -20,12 +20,14 @@ _REMEMBERED = 64
 class Budget:
     """Counts the microsteps of one step over the whole tree, and remembers the last ones to name a cycle."""
 
-    __slots__ = ("count", "limit", "recent")
+    __slots__ = ("count", "limit", "recent", "started")
 
     def __init__(self, limit: int = MAX_MICROSTEPS) -> None:
         self.count = 0
         self.limit = limit
         self.recent: list[str] = []
+        self.started = 0
+        """Machines that were started."""
 
     def spend(self, working: Working, event: Any) -> None:
         """Count one microstep; raises :class:`EndlessLoopError` when there were too many."""
@@ -38,9 +40,14 @@ class Budget:
             del self.recent[:-_REMEMBERED]
             if self.count > self.limit:
                 cycle = _cycle(self.recent)
+                why = (
+                    f"it goes round {' -> '.join([*cycle, cycle[0]])}. Give one of these transitions a guard that "
+                    "turns false"
+                )
+                if self.started > self.limit // 2:
+                    why = f"it has started {self.started} machines, each at least one of them. Start fewer in one step"
                 raise EndlessLoopError(
-                    f"the machine did not come to rest within {self.limit} microsteps; it goes round "
-                    f"{' -> '.join([*cycle, cycle[0]])}. Give one of these transitions a guard that turns false",
+                    f"the machine did not come to rest within {self.limit} microsteps; {why}",
                     machine=working.machine.id,
                     event=event.type,
                     cycle=cycle,

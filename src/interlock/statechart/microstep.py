@@ -281,6 +281,7 @@ def _transitions(
 def enter_root(working: Working, event: Any) -> None:
     """Enter the initial states."""
     root = working.table.root
+    working.budget.started += 1
     working.budget.spend(working, event)
     entries, leaves, defaulted = complete(root, (root,), inclusive=True, recall=working.history.get)
     working.configuration = working.table.configuration(leaves)
