@@ -12,7 +12,7 @@ from types import CodeType
 from interlock.agent.reasons import short
 from interlock.errors import DefinitionError
 from interlock.statechart import Move
-from interlock.statechart.definition import name_of
+from interlock.statechart.definition import is_deferred, name_of
 from interlock.statechart.narrowing import Narrowing
 
 __all__ = ["Adapted", "Decode", "check_arguments"]
@@ -60,7 +60,13 @@ class Adapted:
 
 
 def check_arguments(function: Callable[..., object], place: str, takes: tuple[str, ...]) -> None:
-    """Refuse a function that cannot be called with these arguments, all of them by position."""
+    """Refuse a function that cannot be called with these arguments, all of them by position, or that is async."""
+    if is_deferred(function):
+        raise DefinitionError(
+            f"{place}: {name_of(function)} is async or a generator; a machine's functions are plain ones that answer "
+            "at once (what waits for something is work: invoke it, or use agent.call)",
+            code="invalid-handler",
+        )
     code = getattr(function, "__code__", None)
     plain = isinstance(code, CodeType) and code.co_argcount == len(takes) and not code.co_kwonlyargcount
     if plain and not inspect.ismethod(function):

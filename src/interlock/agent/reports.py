@@ -42,9 +42,9 @@ class FromChild:
         self.src = src
         self.guard = guard
 
-    def __call__(self, context: object, event: InternalEvent) -> bool:
+    def __call__(self, context: object, event: InternalEvent) -> object:
         """Say whether the child is of the source, and the author's own guard lets it pass."""
-        return event.src == self.src and (self.guard is None or bool(self.guard(context, event)))
+        return event.src == self.src and (self.guard is None or self.guard(context, event))
 
     @classmethod
     def guarding(cls, transition: Transition, src: str) -> Transition:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from interlock.errors import DefinitionError, did_you_mean
-from interlock.statechart.definition import Transition, WithAt
+from interlock.statechart.definition import Transition, WithAt, is_deferred, name_of
 from interlock.statechart.nodes import Node
 from interlock.statechart.targets import find_target, in_different_regions
 
@@ -30,6 +30,15 @@ def check_transitions(node: Node, transitions: Sequence[Transition], slot: str) 
                 _check_descriptor(node, event)
         elif event:
             raise refused(node, "invalid-transition", f"{slot}: a transition for event {event!r} does not belong here")
+        for function in (transition.guard, transition.handler):
+            if function is not None and is_deferred(function):
+                raise refused(
+                    node,
+                    "invalid-handler",
+                    f"{slot}{' ' + repr(event) if event else ''}: {name_of(function)} is async or a generator; a "
+                    "machine's functions are plain ones that answer at once (what waits for something is work: invoke "
+                    "it)",
+                )
         targets = transition.targets
         if targets is not None:
             if transition.handler is None and len(targets) == 1:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_ITERABLE_COROUTINE
+from types import CodeType
 from typing import Any, Literal, TypeAlias
 
 from interlock.statechart.moves import UNSET, Delay, Move, Operation
@@ -20,6 +23,7 @@ __all__ = [
     "Targets",
     "Transition",
     "WithAt",
+    "is_deferred",
     "name_of",
     "with_at",
 ]
@@ -60,6 +64,17 @@ def name_of(function: Any) -> str:
     if code is not None:
         return f"{name} ({code.co_filename.rsplit('/', 1)[-1]}:{code.co_firstlineno})"
     return str(name)
+
+
+def is_deferred(function: Any) -> bool:
+    """Whether a call gives a coroutine or a generator, and no answer: no function of a machine may be of that kind."""
+    while isinstance(function, WithAt | partial):
+        function = function.function if isinstance(function, WithAt) else function.func
+    code = getattr(function, "__code__", None) or getattr(getattr(function, "__call__", None), "__code__", None)  # noqa: B004  # how it is called, not whether
+    return isinstance(code, CodeType) and bool(code.co_flags & _DEFERRED)
+
+
+_DEFERRED = CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_GENERATOR | CO_ASYNC_GENERATOR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

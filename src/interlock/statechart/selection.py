@@ -22,7 +22,7 @@ Choice = tuple["Candidate", "Move | None"]
 def enabled(working: Working, candidate: Candidate, event: Any) -> tuple[bool, Move | None]:
     """Ask a candidate whether it is enabled, and for the move that it wants to make."""
     guard = candidate.guard
-    if guard is not None and not working.ask(candidate, guard, wide=candidate.guard_wide, event=event):
+    if guard is not None and not working.allows(candidate, guard, event):
         return False, None
     handler = candidate.handler
     if handler is None:

@@ -80,8 +80,10 @@ def _by_handlers(candidates: tuple[Candidate, ...], configuration: Configuration
         context = snapshot.context
         for candidate, guard, handler, move, places in asked:
             try:
-                if guard is not None and not guard(context, event):
-                    continue
+                if guard is not None and (allowed := guard(context, event)) is not True:
+                    if allowed is False:
+                        continue
+                    return settle(machine, snapshot, event, at, None, None)  # which judges other answers
                 if handler is not None:
                     move = handler(context, event)  # noqa: PLW2901  # the static move of a handler is None
                     if move is None:
@@ -196,8 +198,10 @@ def _ask_regions(  # noqa: C901  # the hot path: each call of a part of its own 
     for number, leaf, asked in asks:
         for candidate, guard, handler, move, places in asked:
             try:
-                if guard is not None and not guard(context, event):
-                    continue
+                if guard is not None and (allowed := guard(context, event)) is not True:
+                    if allowed is False:
+                        continue
+                    return settle(machine, snapshot, event, at, None, None)  # which judges other answers
                 if handler is not None:
                     move = handler(context, event)  # noqa: PLW2901  # the static move of a handler is None
                     if move is None:

@@ -6,7 +6,7 @@ rest. Mappings are copied before their first change, so that the snapshot that t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from interlock.errors import (
@@ -187,6 +187,16 @@ class Working:
             original = definition.handler if function is candidate.handler else definition.guard
             raise self.handler_error(error, candidate.node, event, original) from error
 
+    def allows(self, candidate: Candidate, guard: Callable[..., Any], event: Any) -> bool:
+        """Ask a guard."""
+        answer = self.ask(candidate, guard, wide=candidate.guard_wide, event=event)
+        if answer.__class__ is bool:
+            return answer
+        try:
+            return _truth(answer)
+        except Exception as error:
+            raise self.handler_error(error, candidate.node, event, candidate.definition.guard) from error
+
     def call(self, function: Any, node: Node, event: Any) -> Any:
         """Call a function of (context), or of (context, at) where it is wide."""
         try:
@@ -304,3 +314,14 @@ def short(value: Any) -> str:
     except Exception:  # noqa: BLE001  # a broken repr must not hide the error that is being reported
         return "an object"
     return text if len(text) <= 120 else text[:117] + "..."
+
+
+def _truth(answer: Any) -> bool:
+    """Return what a guard says. What is still to be waited for is true as any object is, and says nothing."""
+    kind: type[Any] = type(answer)
+    if issubclass(kind, Awaitable | Generator | AsyncGenerator):
+        raise TypeError(
+            f"the guard returned {short(answer)} ({kind.__name__}), which is no answer; guards are plain "
+            "functions that return True or False"
+        )
+    return bool(answer)
