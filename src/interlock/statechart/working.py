@@ -318,7 +318,7 @@ def short(value: Any) -> str:
 
 def _truth(answer: Any) -> bool:
     """Return what a guard says. What is still to be waited for is true as any object is, and says nothing."""
-    kind: type[Any] = type(answer)
+    kind = cast("type[object]", type(answer))
     if issubclass(kind, Awaitable | Generator | AsyncGenerator):
         raise TypeError(
             f"the guard returned {short(answer)} ({kind.__name__}), which is no answer; guards are plain "
