@@ -529,3 +529,23 @@ async def test_a_models_source_cannot_be_spawned_by_itself():
     result = await il.run_agent(machine, executors=il.ScriptedExecutors(text=["x"]))
     assert isinstance(result, il.Failed)
     assert "is no text request" in result.error.message
+
+
+@pytest.mark.parametrize("given", [None, 5, {"name": 5}, {"topic": "x"}, {}])
+async def test_what_a_child_cannot_start_from_is_a_failed_step_that_names_it(given: object):
+    agent = il.setup_agent(events=[], output=str)
+    machine = agent.machine(
+        "parent",
+        context={},
+        initial="a",
+        sources={"writer": fan.writer},
+        states={"a": agent.state(entry=lambda _: agent.stay().spawn("writer", id="one", input=given))},
+    )
+    result = await il.run_agent(machine, executors=fan.executors())
+    assert isinstance(result, il.Failed)
+    assert (result.cause, result.error.code) == ("machine", "invalid-input")
+    assert "machine 'parent', state 'a'" in result.error.message
+    assert "input of one" in result.error.message
+    assert "writer" in result.error.message
+    with pytest.raises(il.StepError):
+        il.initial_agent_step(machine, at=0.0)

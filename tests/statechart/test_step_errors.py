@@ -100,6 +100,28 @@ WRONG: dict[str, tuple[Handler, type[StepError], str, str]] = {
         "missing-time",
         "at=<Unix seconds>",
     ),
+    "spawns no name": (lambda _c, _e: sc.stay().spawn(5), InvalidMoveError, "invalid-name", "spawn(5)"),
+    "spawns under no name": (
+        lambda _c, _e: sc.stay().spawn("f", id=3),
+        InvalidMoveError,
+        "invalid-name",
+        "spawn(3): ids, children and sources are named by texts",
+    ),
+    "spawns a machine instead of its name": (
+        lambda _c, _e: sc.stay().spawn(sc.machine("o", initial="a", states={"a": sc.state()})),
+        InvalidMoveError,
+        "invalid-name",
+        "a source by its name in sources= of the machine",
+    ),
+    "stops no name": (lambda _c, _e: sc.stay().stop(["x"]), InvalidMoveError, "invalid-name", "stop(['x'])"),
+    "cancels no name": (lambda _c, _e: sc.stay().cancel({}), InvalidMoveError, "invalid-name", "cancel({})"),
+    "sends to no name": (lambda _c, _e: sc.stay().send({}, "X"), InvalidMoveError, "invalid-name", "send({})"),
+    "raises under no name": (
+        lambda _c, _e: sc.stay().raise_("X", delay=1, id=2),
+        InvalidMoveError,
+        "invalid-name",
+        "raise(2)",
+    ),
     "endless raising": (lambda _c, _e: sc.stay().raise_("GO"), EndlessLoopError, "endless-loop", "goes round a -> a"),
 }
 

@@ -67,7 +67,8 @@ CATALOGUE: dict[str, Entry] = {
         "Give a target, a handler or `agent.on(...)`.",
     ),
     "invalid-handler": Entry(
-        "A function that cannot take what it would be called with.", "Take the context first, then what happened."
+        "A function that cannot take what it would be called with, or that is async or a generator.",
+        "Take the context first, then what happened, and answer at once; what waits for something is work: invoke it.",
     ),
     "unreachable-transition": Entry(
         "A transition stands behind one that is always taken.", "Put it first, or give the earlier one a guard."
@@ -134,6 +135,10 @@ CATALOGUE: dict[str, Entry] = {
     "invalid-targets": Entry(
         "A handler leads to several states that cannot be active together, or to none.",
         "Name targets in different regions; `stay()` to stay.",
+    ),
+    "invalid-name": Entry(
+        "A move names a child, a source, a timer or a receiver by something that is no text.",
+        'Name it: `spawn("writer", id="one")`.',
     ),
     "unknown-field": Entry(
         "A move sets a context field that does not exist.", "Mend the name; the message lists the near misses."

@@ -82,7 +82,8 @@ class InvalidMoveError(StepError):
 
     ``code`` is one of: ``invalid-handler-result``, ``undeclared-target``, ``unknown-target``, ``invalid-targets``,
     ``unknown-field``, ``invalid-field``, ``unknown-source``, ``invalid-delay``, ``invalid-event``, ``duplicate-child``,
-    ``invalid-output``, ``invalid-context`` (not as narrow as a state takes it).
+    ``invalid-output``, ``invalid-input`` (of a child machine), ``invalid-name``, ``invalid-context`` (not as narrow as
+    a state takes it).
     """
 
     code = "invalid-move"

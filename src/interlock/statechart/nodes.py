@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interlock.statechart.candidates import Candidate, compile_always, compile_candidates
+from interlock.statechart.events import USAGE
 from interlock.statechart.kinds import CHOICE, KINDS, PARALLEL
 
 if TYPE_CHECKING:
@@ -95,7 +96,9 @@ class Node:
             self._compiled = True
         found = self.exact.get(event_type, ())
         for prefix, candidates in self.wild:
-            if prefix in ("", event_type) or event_type.startswith(prefix + "."):
+            # What a call has cost is told to who asks for it by name: "*" means what may happen, not what it costs.
+            fits = event_type != USAGE if not prefix else event_type == prefix or event_type.startswith(prefix + ".")
+            if fits:
                 found += candidates
         return found
 

@@ -30,6 +30,15 @@ def operate(
     """Carry out what a move asks for. ``seen`` are the children that its function could see."""
     for operation in operations:
         name = operation.name
+        for given in (operation.id, operation.to):
+            if given is not None and not isinstance(given, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # whatever a function has returned
+                raise working.refuse(
+                    "invalid-name",
+                    f"{name}({short(given)}): ids, children and sources are named by texts (a source by its name in "
+                    "sources= of the machine)",
+                    node,
+                    event,
+                )
         if name == "log":
             working.effects.append(Log(operation.payload, working.address))
         elif name == "emit":

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from interlock.errors import EndlessLoopError
+from interlock.errors import EndlessLoopError, InputError
 from interlock.statechart.completion import fail
 from interlock.statechart.effects import Send, Start, Terminate
 from interlock.statechart.events import InternalEvent
@@ -85,7 +85,11 @@ class Tree:
                 event=None,
                 cycle=names,
             )
-        kid = begin(machine, child.input, self.at, self.effects, self.budget, address)
+        try:
+            kid = begin(machine, child.input, self.at, self.effects, self.budget, address)
+        except InputError as error:
+            node = child.state or parent.configuration.leaves[0]
+            raise parent.refuse("invalid-input", f"input of {child.id}: {error.message}", node, None) from error
         parent.adopt(child, kid)
         return kid
 
