@@ -274,6 +274,14 @@ async def test_several_replies_count_in_the_order_given(order: list[str]):
     assert done(result).log == tuple(order)
 
 
+async def test_two_replies_to_one_question_are_refused_as_one_would_be_lost():
+    asked = idle(await il.run_agent(SEVERAL))
+    replies = {asked.pending_inputs[0].id: "Ada", "name": "Bob"}
+    with pytest.raises(il.InputError, match="are the same question") as caught:
+        await il.run_agent(SEVERAL, snapshot=asked.snapshot, replies=replies)
+    assert caught.value.code == "unknown-request"
+
+
 @pytest.mark.parametrize(
     ("replies", "code", "message"),
     [
@@ -284,6 +292,8 @@ async def test_several_replies_count_in_the_order_given(order: list[str]):
         ({"name": "Ada", "address": {"street": "Elm"}}, "invalid-reply", "number: Field required"),
         ({"terms": "perhaps"}, "invalid-reply", "valid boolean"),
         ({"name": "Ada", "name#9": "Bob"}, "unknown-request", "nobody is asked 'name#9'"),
+        ({5: "Ada"}, "unknown-request", "the key 5; give the id of a question"),
+        ({None: "Ada"}, "unknown-request", "the key None"),
     ],
 )
 async def test_a_wrong_reply_changes_nothing(replies: dict[str, Any], code: str, message: str):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import anyio
 import pytest
@@ -173,6 +174,22 @@ async def test_an_event_that_is_not_accepted_is_a_typed_failure():
     assert "'early' leads to the event Titled" in result.error.message
     assert result.snapshot is not None
     assert result.snapshot.value == "writing"
+
+
+@pytest.mark.parametrize("then", [lambda _: Approve(), Approve(), "Approve"])
+async def test_what_only_a_person_may_send_is_sent_by_no_model_whatever_its_answer_is_made_into(then: Any):
+    def hurry(snapshot: il.Snapshot[Article]) -> list[il.RetrofitRequest]:
+        if not snapshot.matches("waiting"):
+            return list(asks(snapshot))
+        return [il.RetrofitRequest(model="m", prompt="?", kind="text", on_done=then)]
+
+    script = il.ScriptedExecutors(text=["draft", "title", "yes"], decisions=["Publish"])
+    result = await il.run_with_requests(article, hurry, executors=script)
+    assert isinstance(result, il.Failed)
+    assert result.error.code == "event-not-accepted"
+    assert "only a person may send 'Approve'" in result.error.message
+    assert result.snapshot is not None
+    assert result.snapshot.value == "waiting"
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def _is_legal(snapshot: Snapshot[object], event: EventClass) -> bool:
 
 def refusal(snapshot: Snapshot[object], event: Event) -> str | None:
     """Return why a model may not send ``event`` now; None where it may."""
-    if event.actor == "human":
+    if getattr(event, "actor", None) == "human":  # events of a machine without an agent have no actor
         return f"only a person may send {event.type!r}"
     taken = selected(snapshot, event)
     if all(item.bare for item in taken):

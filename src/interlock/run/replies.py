@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from interlock.agent.reasons import short
 from interlock.agent.user_input import UserInputRequest, UserInputSpec, user_input_request
 from interlock.errors import InputError, did_you_mean
 from interlock.statechart import Input, OwedInvocation, Snapshot, owed
@@ -26,7 +27,20 @@ def answers(snapshot: Snapshot[object] | None, replies: Mapping[str, object]) ->
     Raises :class:`InputError`: ``unknown-request`` for what is not asked, ``invalid-reply``.
     """
     waiting = [] if snapshot is None else _open(snapshot)
-    return [reply_input(_named(waiting, name), reply) for name, reply in replies.items()]
+    found: dict[str, str] = {}
+    given: list[Input] = []
+    for name, reply in replies.items():
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # whatever a host has given
+            raise InputError(f"replies has the key {short(name)}; give the id of a question", code="unknown-request")
+        item = _named(waiting, name)
+        if item.identity in found:
+            raise InputError(
+                f"{found[item.identity]!r} and {name!r} are the same question ({item.identity}); reply to it once",
+                code="unknown-request",
+            )
+        found[item.identity] = name
+        given.append(reply_input(item, reply))
+    return given
 
 
 def reply_input(item: OwedInvocation, reply: object) -> Input:

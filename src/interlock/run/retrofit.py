@@ -153,10 +153,12 @@ class _Asking:
         if request.kind == "decision" or then is None:
             answer = await self._decision(snapshot, request, self._id(number), text)
         event: Event = read_event(self._machine, then(answer) if callable(then) else answer if then is None else then)
-        if not snapshot.can(event):
+        wrong = refusal(snapshot, event)  # also what only a person may send: it is a model that has led here
+        if wrong is not None:
             raise InputError(
                 f"machine {self._machine.id!r}, {', '.join(snapshot.states)}: {request.name!r} leads to the event "
-                f"{short(event)}, which is not accepted here; accepted: {', '.join(snapshot.accepted_events()) or '-'}",
+                f"{short(event)}, which is not accepted here ({wrong}); accepted: "
+                f"{', '.join(snapshot.accepted_events()) or '-'}",
                 code="event-not-accepted",
             )
         return event
