@@ -150,3 +150,45 @@ async def test_a_stream_that_breaks_off_goes_to_on_error_and_no_tool_runs(server
     result = await run(server, writing("stream", tools=["weather"]))
     assert result.snapshot.context.problem == "incomplete-answer"
     assert len(server.requests) == 1
+
+
+PAID = {
+    "refused": (Answer(refusal="I will not."), "refused"),
+    "filtered": (Answer(text="", finish="content_filter"), "refused"),
+    "cut off": (Answer(text="", finish="length"), "truncated"),
+}
+
+
+@pytest.mark.parametrize("kind", ["decide", "generate_text", "stream_text"])
+@pytest.mark.parametrize("why", list(PAID))
+async def test_an_answer_that_is_of_no_use_is_paid_for_and_everybody_is_told(server, kind, why):
+    answer, code = PAID[why]
+    server.answers(answer)
+    heard = []
+    agent = il.setup_agent(context=Notes, events=[Go])
+    invoke = {
+        "decide": agent.decide,
+        "generate_text": agent.generate_text,
+        "stream_text": agent.stream_text,
+    }[kind](model="gpt-test", prompt="?", on_error=lambda c, e: agent.goto("over", problem=e.code))
+    machine = agent.machine(
+        "paying",
+        context=Notes(),
+        initial="asking",
+        on=[agent.on_usage(lambda c, usage: (heard.append(usage.tokens), agent.stay())[1])],
+        states={"asking": agent.state(invoke=invoke, on=[agent.on(Go, "over")]), "over": agent.final()},
+    )
+    result = await il.run_agent(machine, executors=executors(server))
+    assert isinstance(result, il.Done), result
+    assert result.snapshot.context.problem == code
+    usage = result.usage
+    assert usage.model_calls == 1
+    assert usage.input_tokens is not None
+    assert heard[-1] == (usage.input_tokens or 0) + (usage.output_tokens or 0) > 0
+    assert il.get_usage(result.entries) == usage
+
+    server.answers(answer)
+    step = il.initial_agent_step(machine, at=0.0)
+    log = [*step.entries]
+    step = await il.resolve_agent_requests(machine, step, executors(server))
+    assert il.get_usage([*log, *step.entries]) == usage

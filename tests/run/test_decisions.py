@@ -167,6 +167,33 @@ async def test_the_call_over_the_budget_is_not_made():
     assert isinstance(degraded, il.Done)  # on_error may branch on the code and go on without a model
 
 
+class Dear(Exception):
+    """What an executor raises whose call was paid for."""
+
+    usage = il.Usage(input_tokens=7, output_tokens=2)
+
+
+class Odd(Exception):
+    @property
+    def usage(self) -> object:
+        raise KeyError("nothing")
+
+
+@pytest.mark.parametrize(
+    ("error", "usage"),
+    [
+        (Dear(), il.RunUsage(model_calls=1, input_tokens=7, output_tokens=2)),
+        (Odd(), il.RunUsage(model_calls=1)),
+        (ValueError(), il.RunUsage(model_calls=1)),
+    ],
+)
+async def test_a_call_that_fails_may_say_what_it_has_cost(error: Exception, usage: il.RunUsage):
+    scripted = il.ScriptedExecutors(decisions=[error])
+    result = await il.run_agent(game(on_error=None), executors=scripted)
+    assert isinstance(result, il.Failed)
+    assert result.usage == il.get_usage(result.entries) == usage
+
+
 async def test_tokens_are_summed_over_the_calls_that_report_them():
     usage = il.Usage(input_tokens=3, output_tokens=1)
     scripted = il.ScriptedExecutors(

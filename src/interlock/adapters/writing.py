@@ -28,7 +28,7 @@ from interlock.adapters.lowering.arguments import Malformed, read_arguments
 from interlock.adapters.lowering.chat import chat_messages
 from interlock.adapters.lowering.completions import Assembly, Completion, read_completion
 from interlock.adapters.lowering.failures import broken_off
-from interlock.adapters.lowering.outcomes import check_whole
+from interlock.adapters.lowering.outcomes import check_whole, paid
 from interlock.adapters.lowering.text_form import TextForm
 from interlock.adapters.weights import fetch
 from interlock.agent.contract import Choice, ExecutorInfo, Executors, TextResult
@@ -145,7 +145,8 @@ class _Writer:
             **self._settings(request, temperature=0.8 if refused else 0.0, seed=refused),
         }
         completion = await _Turn(self.engine(), body, place).written()
-        check_whole(completion, request, whole=True)
+        with paid(completion):
+            check_whole(completion, request, whole=True)
         answer, raw = read_arguments(completion.text), dict(completion.raw)
         if isinstance(answer, Malformed):
             problem = answer.reason.replace("the arguments are", "the answer is")

@@ -88,10 +88,12 @@ class TextError(InterlockError):
     """A model's answer that cannot be used, mostly to a text request; one of the classes below, to ``on_error``.
 
     ``request`` is the request's name, ``request_id`` names the invocation; ``partial_output`` is what the model did
-    say, its first 2000 characters: to be logged, never to be parsed.
+    say, its first 2000 characters: to be logged, never to be parsed. ``usage`` is what the answer has cost all the
+    same, as far as the executor that raises this knows it: a run books it.
     """
 
     code = "text-failed"
+    usage: object = None
 
     def __init__(
         self,

@@ -37,10 +37,12 @@ class ProviderError(InterlockError):
     ``code`` is ``provider-error``, or ``incomplete-answer`` where an answer broke off before its end or is none.
     ``status`` is the HTTP status, None where no answer came; ``retry_after`` is the provider's advice in seconds;
     ``provider_request_id`` is what its support asks for; ``tries`` counts what was sent, the client's own retries
-    included. ``retryable`` says whether the same call may well succeed later. No message of it holds a key.
+    included. ``retryable`` says whether the same call may well succeed later; ``usage`` is what it has cost all the
+    same, if that was said. No message of it holds a key.
     """
 
     code = "provider-error"
+    usage: object = None
 
     def __init__(
         self,

@@ -17,7 +17,7 @@ from interlock.errors import ModelCallLimitError, StepError
 from interlock.run.exits import HOST_MISTAKES
 from interlock.run.functions import call
 from interlock.run.means import Means, Wanted
-from interlock.run.noted import noted_choice, spent
+from interlock.run.noted import cost_of, noted_choice, spent
 from interlock.run.origin import Origin
 from interlock.run.watching import Watched
 from interlock.run.work import Proposal, Work
@@ -54,7 +54,10 @@ class Decider:
                 except HOST_MISTAKES:
                     raise
                 except Exception as error:  # noqa: BLE001  # whatever else it is, it goes to the invocation
-                    usage = None if isinstance(error, ModelCallLimitError) else spent(request)
+                    cost = cost_of(error)
+                    self.means.budget.book(cost)
+                    watched.spent(cost)
+                    usage = None if isinstance(error, ModelCallLimitError) else spent(request, cost)
                     await work.fail(error, usage=usage, told=watched.failed)
                     return
                 await work.propose(_Judged(work, request, choice, asked_at, watched, raw=self.means.record_raw))

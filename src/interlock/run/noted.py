@@ -14,7 +14,7 @@ from interlock.agent.requests import DecisionRequest
 from interlock.agent.text_requests import TextRequest
 from interlock.statechart.frozen import freeze
 
-__all__ = ["noted_choice", "noted_turn", "spent"]
+__all__ = ["cost_of", "noted_choice", "noted_turn", "spent"]
 
 
 def spent(request: DecisionRequest | TextRequest, usage: Usage | None = None) -> dict[str, object]:
@@ -28,6 +28,15 @@ def spent(request: DecisionRequest | TextRequest, usage: Usage | None = None) ->
             if (value := getattr(usage, field.name)) is not None:
                 found[field.name] = value
     return found
+
+
+def cost_of(error: BaseException) -> Usage | None:
+    """Return what a call has cost that failed with ``error``, where whoever raised it has said so (``error.usage``)."""
+    try:
+        found = getattr(error, "usage", None)
+    except Exception:  # noqa: BLE001  # exceptions are other people's code
+        return None
+    return found if isinstance(found, Usage) else None
 
 
 def noted_choice(choice: Choice, *, raw: bool = False) -> dict[str, object]:

@@ -33,6 +33,7 @@ from interlock.run.arguments import checked_executors
 from interlock.run.border import error_info, read_event
 from interlock.run.exits import HOST_MISTAKES
 from interlock.run.functions import Threads, call, together
+from interlock.run.noted import cost_of
 from interlock.run.options import GivenEvent, RunOptions, Saved
 from interlock.run.resolve import resolve_decision
 from interlock.run.results import Done, Failed, Idle
@@ -109,6 +110,7 @@ async def run_with_requests(
             except HOST_MISTAKES:
                 raise
             except Exception as error:  # noqa: BLE001  # whatever the outside has raised, the snapshot is not lost
+                asking.budget.book(cost_of(error))
                 info = error_info(error)
                 result = Failed(cause=cause_of(info), error=info, exception=error, snapshot=session.snapshot)
                 break

@@ -36,7 +36,7 @@ from interlock.journal import Advance, Head, LogEntry, advance, begin, begin_fro
 from interlock.journal.entries import wrong_id
 from interlock.journal.head import head_of
 from interlock.run.border import AnyMachine, error_info, read_event
-from interlock.run.noted import spent
+from interlock.run.noted import cost_of, spent
 from interlock.run.replies import pending_inputs, reply_input
 from interlock.run.step_requests import AgentRequest, decision_of, request_from_json, requests_of, same_call, text_of
 from interlock.run.step_results import called, decided, written
@@ -279,10 +279,11 @@ def reject_agent_step(
         given = Input(address=found.address, invocation=found.key, record=record)
     else:
         given = Input(address=found.address, invocation=found.key, error=error_info(error))
+        cost = None if isinstance(error, ErrorInfo) else cost_of(error)
         if task is not None:
-            given = given.costing(spent(task.request))
+            given = given.costing(spent(task.request, cost))
         elif isinstance(found.logic, DecideSpec):
-            given = given.costing(spent(decision_of(head, step.requests, found)))
+            given = given.costing(spent(decision_of(head, step.requests, found), cost))
     return _grown([advance(head, given, at=at)], step.requests, at)
 
 

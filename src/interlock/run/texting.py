@@ -32,7 +32,7 @@ from interlock.run.clock import Clock
 from interlock.run.exits import HOST_MISTAKES
 from interlock.run.functions import Entered, Threads, call
 from interlock.run.means import Means, Wanted
-from interlock.run.noted import noted_turn, spent
+from interlock.run.noted import cost_of, noted_turn, spent
 from interlock.run.origin import Origin
 from interlock.run.streams import read_stream
 from interlock.run.tool_scope import ToolScope
@@ -104,7 +104,10 @@ class Writer:
         except HOST_MISTAKES:
             raise
         except Exception as error:  # noqa: BLE001  # whatever else it is, it goes to the invocation
-            usage = None if isinstance(error, ModelCallLimitError) else spent(task.request)
+            cost = cost_of(error)
+            self.means.budget.book(cost)
+            watched.spent(cost)
+            usage = None if isinstance(error, ModelCallLimitError) else spent(task.request, cost)
             await work.fail(error, usage=usage, told=watched.failed)
             return None
         return await self._taken(work, task, result, watched)

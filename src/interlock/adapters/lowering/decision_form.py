@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias, cast
 from interlock.adapters.lowering.arguments import Malformed, read_arguments
 from interlock.adapters.lowering.completions import Completion, WrittenCall
 from interlock.adapters.lowering.names import wire_name
-from interlock.adapters.lowering.outcomes import check_whole
+from interlock.adapters.lowering.outcomes import check_whole, paid
 from interlock.adapters.lowering.schemas import embedded, restored, strict_schema
 from interlock.adapters.lowering.tools import WireTool, check_count, wire_tool
 from interlock.agent.contract import Choice
@@ -44,7 +44,8 @@ class DecisionForm:
 
         Raises :class:`TruncatedError` or :class:`RefusedError`: asking again would not change these.
         """
-        check_whole(completion, self.request, whole=True)
+        with paid(completion):
+            check_whole(completion, self.request, whole=True)
         event, problem = self._by_tools(completion) if self.by == "tools" else self._by_json(completion)
         said = completion.text.strip() if self.by == "tools" and completion.calls else ""
         return Choice(

@@ -1,21 +1,33 @@
-"""Answers that are none: refused, or cut off."""
+"""Answers that are none: refused, or cut off. They are paid for all the same."""
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TypedDict
 
 from interlock.adapters.lowering.completions import Completion
 from interlock.agent.requests import DecisionRequest
 from interlock.agent.text_requests import TextRequest
-from interlock.errors import ProviderError, RefusedError, TruncatedError
+from interlock.errors import ProviderError, RefusedError, TextError, TruncatedError
 
-__all__ = ["check_whole"]
+__all__ = ["check_whole", "paid"]
 
 
 class _Names(TypedDict):
     request: str | None
     request_id: str
     kind: str
+
+
+@contextmanager
+def paid(completion: Completion) -> Generator[None, None, None]:
+    """Note on what says that an answer cannot be used what the answer has cost."""
+    try:
+        yield
+    except (TextError, ProviderError) as error:
+        error.usage = completion.usage
+        raise
 
 
 def check_whole(completion: Completion, request: TextRequest | DecisionRequest, *, whole: bool) -> None:

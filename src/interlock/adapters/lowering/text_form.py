@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from interlock.adapters.lowering.arguments import Malformed, read_arguments
 from interlock.adapters.lowering.completions import Completion
 from interlock.adapters.lowering.names import wire_name
-from interlock.adapters.lowering.outcomes import check_whole
+from interlock.adapters.lowering.outcomes import check_whole, paid
 from interlock.adapters.lowering.schemas import object_schema, restored, strict_schema
 from interlock.adapters.lowering.tools import WireTool, check_count, wire_tool
 from interlock.agent.contract import TextResult, ToolCall
@@ -37,6 +37,10 @@ class TextForm:
 
     def read(self, completion: Completion) -> TextResult:
         """Return the turn. Raises :class:`TruncatedError`, :class:`RefusedError` or :class:`InvalidOutputError`."""
+        with paid(completion):
+            return self._read(completion)
+
+    def _read(self, completion: Completion) -> TextResult:
         check_whole(completion, self.request, whole=self.structured)
         result = TextResult(
             output=completion.text,
