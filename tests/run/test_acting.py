@@ -81,7 +81,10 @@ CASES: dict[str, tuple[dict[str, Any], list[Any], str, Expected, list[Any]]] = {
         [[call("Fly")], "Done."],
         "over",
         {"n": 0},
-        ["there is no tool 'send_event_Fly'. None is declared."],
+        [
+            "there is no tool 'send_event_Fly'. Did you mean 'send_event_Add' or 'send_event_Boom' or "
+            "'send_event_Leave'?"
+        ],
     ),
     "values-are-cut": (
         {},

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias, cast, get_type_hints
@@ -193,11 +193,17 @@ def _found(name: str | None, item: object, *, known: Mapping[str, Tool], what: s
     return tool(item, name=name)
 
 
-def bound_call(call: ToolCall, tools: Mapping[str, Tool]) -> Callable[[], object] | ErrorTextOutput:
-    """Return what carries out a call, or what is answered to a call that cannot be carried out."""
+def bound_call(
+    call: ToolCall, tools: Mapping[str, Tool], *, offered: Iterable[str] = ()
+) -> Callable[[], object] | ErrorTextOutput:
+    """Return what carries out a call, or what is answered to a call that cannot be carried out.
+
+    ``offered`` are the names of what the model was offered beside these tools, events for example.
+    """
     found = tools.get(call.name)
     if found is None:
-        return ErrorTextOutput(value=f"there is no tool {short(call.name)}. {did_you_mean(call.name[:80], tools)}")
+        known = dict.fromkeys((*offered, *tools))
+        return ErrorTextOutput(value=f"there is no tool {short(call.name)}. {did_you_mean(call.name[:80], known)}")
     return found.bind(call.input)
 
 

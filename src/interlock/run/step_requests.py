@@ -77,7 +77,7 @@ def _wanted(head: Head[Any], item: OwedInvocation, known: object) -> AgentReques
         raise step_limit(text, pending)
     if not pending:
         return text
-    answer = bound_call(pending[0], task.tools)
+    answer = bound_call(pending[0], task.tools, offered=[tool.name for tool in task.request.tools])
     if callable(answer):
         return ToolRequest(text=text, call=pending[0])
     record = answer_record(pending[0], answer).to_json()

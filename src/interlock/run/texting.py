@@ -206,7 +206,14 @@ class Writer:
             threads=self.means.threads,
             clock=self.clock,
         )
-        output = await run_tool(asked, task.tools, scope=scope, entered=work.entered, threads=self.means.threads)
+        output = await run_tool(
+            asked,
+            task.tools,
+            scope=scope,
+            entered=work.entered,
+            threads=self.means.threads,
+            offered=[tool.name for tool in task.request.tools],
+        )
         watched.tool(asked, output, self.clock.now() - began)
         async with turn:
             await work.record(answer_record(asked, output).to_json())

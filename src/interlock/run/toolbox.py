@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 
 import anyio
@@ -27,10 +27,16 @@ __all__ = ["Toolbox", "run_tool"]
 
 
 async def run_tool(
-    asked: ToolCall, tools: Mapping[str, Tool], *, scope: ToolScope, entered: Entered, threads: Threads
+    asked: ToolCall,
+    tools: Mapping[str, Tool],
+    *,
+    scope: ToolScope,
+    entered: Entered,
+    threads: Threads,
+    offered: Iterable[str] = (),
 ) -> ToolResultOutput:
     """Call a tool, and return what the model is told: also of a tool that is not there, does not fit, or raises."""
-    bound = bound_call(asked, tools)
+    bound = bound_call(asked, tools, offered=offered)
     if not callable(bound):
         return bound
     before = SCOPE.set(scope)
