@@ -41,6 +41,7 @@ def look_up(word: str) -> str:
 
 
 LONG = "x" * 200
+NEAR = ("send_event_Add", "send_event_Boom", "send_event_Leave")
 
 # What the loop is told, the model's turns, where that leads, and what the calls were answered.
 CASES: dict[str, tuple[dict[str, Any], list[Any], str, Expected, list[Any]]] = {
@@ -81,10 +82,7 @@ CASES: dict[str, tuple[dict[str, Any], list[Any], str, Expected, list[Any]]] = {
         [[call("Fly")], "Done."],
         "over",
         {"n": 0},
-        [
-            "there is no tool 'send_event_Fly'. Did you mean 'send_event_Add' or 'send_event_Boom' or "
-            "'send_event_Leave'?"
-        ],
+        [f"there is no tool 'send_event_Fly'. Did you mean {' or '.join(map(repr, NEAR))}?"],
     ),
     "values-are-cut": (
         {},

@@ -167,13 +167,13 @@ async def test_the_call_over_the_budget_is_not_made():
     assert isinstance(degraded, il.Done)  # on_error may branch on the code and go on without a model
 
 
-class Dear(Exception):
+class DearError(Exception):
     """What an executor raises whose call was paid for."""
 
     usage = il.Usage(input_tokens=7, output_tokens=2)
 
 
-class Odd(Exception):
+class OddError(Exception):
     @property
     def usage(self) -> object:
         raise KeyError("nothing")
@@ -182,8 +182,8 @@ class Odd(Exception):
 @pytest.mark.parametrize(
     ("error", "usage"),
     [
-        (Dear(), il.RunUsage(model_calls=1, input_tokens=7, output_tokens=2)),
-        (Odd(), il.RunUsage(model_calls=1)),
+        (DearError(), il.RunUsage(model_calls=1, input_tokens=7, output_tokens=2)),
+        (OddError(), il.RunUsage(model_calls=1)),
         (ValueError(), il.RunUsage(model_calls=1)),
     ],
 )
