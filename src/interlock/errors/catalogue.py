@@ -189,7 +189,7 @@ CATALOGUE: dict[str, Entry] = {
     ),
     # -- runs
     "invalid-argument": Entry(
-        "`run_agent` was called with arguments that do not go together.", "The message says which."
+        "A function was called with arguments that are none, or do not go together.", "The message says which."
     ),
     "missing-executor": Entry(
         "The machine asks for a kind of model call that no executor was given for.",

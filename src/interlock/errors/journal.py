@@ -111,7 +111,7 @@ class StoreError(JournalError):
     ``store-busy`` (others kept it locked for too long), ``invalid-append`` (entries that do not follow each other),
     ``duplicate-entry`` (an entry id that the thread holds already), ``entry-too-large``, ``unknown-thread``,
     ``thread-exists``, ``invalid-fork``, ``store-durability`` (the server promises less than was asked for),
-    ``store-version`` (tables of a newer version of the library), ``store-closed``.
+    ``store-version`` (tables of a newer version of the library), ``store-closed``, ``invalid-argument``.
     ``retryable`` says whether the same call may succeed later.
     """
 

@@ -38,9 +38,9 @@ def fork(entries: Iterable[LogEntry], length: int, *, execution_id: str | None =
     Raises :class:`InvalidLogError`.
     """
     log = checked_log(entries)
-    if not 1 <= length <= len(log):
+    if type(length) is not int or not 1 <= length <= len(log):
         raise InvalidLogError(
-            f"the log has {len(log)} entries, of which {length} cannot be taken; give 1 to {len(log)}"
+            f"the log has {len(log)} entries, of which {length!r} cannot be taken; give 1 to {len(log)}"
         )
     if execution_id is None:
         return log[:length]

@@ -22,7 +22,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, cast, get_args
 
@@ -38,7 +38,9 @@ __all__ = [
     "EntryStatus",
     "JsonObject",
     "LogEntry",
+    "entries_of",
     "entry_id",
+    "is_iterable",
     "is_name",
     "wrong_id",
 ]
@@ -56,6 +58,25 @@ EntryStatus: TypeAlias = Literal["working", "waiting", "done", "error"]
 def entry_id(index: int) -> str:
     """Return the id of an entry that nobody has given one."""
     return f"evt_{index:08d}"
+
+
+def is_iterable(given: object) -> bool:
+    """Whether this can be a list of entries, or anything like one."""
+    return isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping)
+
+
+def entries_of(given: Iterable[LogEntry]) -> Iterator[LogEntry]:
+    """Return entries one by one; raises :class:`InvalidLogError` for whatever is none."""
+    if not is_iterable(given):
+        raise InvalidLogError(
+            f"{type(given).__name__} is no list of entries; give result.entries, or what a store reads for a thread"
+        )
+    for number, entry in enumerate(given):
+        if not isinstance(entry, LogEntry):  # pyright: ignore[reportUnnecessaryIsInstance]  # whatever was given
+            raise InvalidLogError(
+                f"is {type(entry).__name__}, no LogEntry; read it with LogEntry.from_json", index=number
+            )
+        yield entry
 
 
 def is_name(given: object) -> bool:

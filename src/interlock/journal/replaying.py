@@ -16,7 +16,7 @@ from interlock.errors import (
     SnapshotError,
     StepError,
 )
-from interlock.journal.entries import EntryStatus, LogEntry
+from interlock.journal.entries import EntryStatus, LogEntry, entries_of
 from interlock.journal.head import Head, apply, begin, begin_from
 from interlock.statechart import Effect, Emit, Machine, Snapshot
 from interlock.statechart.saving import thaw
@@ -72,6 +72,11 @@ def replay(
     Raises :class:`InvalidLogError`, :class:`LogVersionError` (nothing was executed), :class:`ReplayDivergedError` and
     :class:`ReplayFailedError`; each names the entry.
     """
+    if not isinstance(machine, Machine):  # pyright: ignore[reportUnnecessaryIsInstance]  # whatever was given
+        raise InputError(
+            f"replay(machine): {type(machine).__name__} is no machine; give the one that wrote the log",
+            code="invalid-argument",
+        )
     if verify not in (True, False, "strict"):
         raise InputError(f"replay(verify={verify!r}): give True, False or 'strict'", code="invalid-input")
     log = checked_log(entries)
@@ -105,13 +110,9 @@ def checked_log(entries: Iterable[LogEntry]) -> tuple[LogEntry, ...]:
 
 def checked_entries(entries: Iterable[LogEntry], *, start: int) -> tuple[LogEntry, ...]:
     """Return entries that follow each other from ``start`` on; raises :class:`InvalidLogError`."""
-    log = tuple(entries)
+    log = tuple(entries_of(entries))
     seen: set[str] = set()
     for number, entry in enumerate(log, start):
-        if not isinstance(entry, LogEntry):  # pyright: ignore[reportUnnecessaryIsInstance]  # whatever was given
-            raise InvalidLogError(
-                f"is {type(entry).__name__}, no LogEntry; read it with LogEntry.from_json", index=number
-            )
         if entry.index != number:
             raise InvalidLogError(f"has index {entry.index}; a log is contiguous", index=number)
         if entry.id in seen:

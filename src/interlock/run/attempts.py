@@ -7,6 +7,7 @@ from typing import cast
 
 from interlock.agent.requests import DecisionAttempt
 from interlock.journal import LogEntry
+from interlock.journal.entries import entries_of
 from interlock.statechart import UNSET
 
 __all__ = ["get_decision_attempts"]
@@ -19,7 +20,7 @@ def get_decision_attempts(entries: Iterable[LogEntry]) -> dict[str, tuple[Decisi
         entries: a log, or a part of one. What was refused before its first entry it does not tell.
     """
     found: dict[str, list[DecisionAttempt]] = {}
-    for entry in entries:
+    for entry in entries_of(entries):
         record: object = entry.record
         if entry.invocation is None or record is UNSET or not isinstance(record, Mapping):
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Generic, Literal, TypeAlias, TypeVar
+from typing import Generic, Literal, NoReturn, Self, TypeAlias, TypeVar
 
 from interlock.agent.user_input import UserInputRequest
 from interlock.errors import ErrorInfo
@@ -30,6 +30,15 @@ class _Settled:
     duplicate: bool = False
     entries: tuple[LogEntry, ...] = field(default=(), repr=False, compare=False)
     late: Callable[[], Awaitable[RunUsage]] | None = field(default=None, repr=False, compare=False)
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # frozen, all of it
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a result holds its machine's functions; keep result.snapshot.dump(), and entry.to_json() of its entries, "
+            "instead of a pickle"
+        )
 
     async def drain(self) -> RunUsage:
         """Wait for plain functions that the run has left to their threads, and return its usage with theirs.

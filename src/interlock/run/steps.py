@@ -202,7 +202,7 @@ def transition_agent_step(
     An event that nothing waits for changes nothing, and is in the log all the same. Raises :class:`InputError` for what
     is no event of the machine that it is for, :class:`StepError` where one of its functions raises.
     """
-    before = step if isinstance(step, AgentStep) else initial_agent_step(machine, snapshot=step, at=at)
+    before = initial_agent_step(machine, snapshot=step, at=at) if isinstance(step, Snapshot) else step
     head = checked_head(machine, before)
     if event_id is not None:
         wrong = wrong_id(event_id)
@@ -363,6 +363,11 @@ def _still(step: AgentStep[C]) -> AgentStep[C]:
 
 def checked_head(machine: Machine[C, Any, Any], step: AgentStep[C]) -> Head[C]:
     """Return where a step's log ends; raises :class:`SnapshotError` for the step of another machine."""
+    if not isinstance(step, AgentStep):  # pyright: ignore[reportUnnecessaryIsInstance]  # whatever a host has given
+        raise InputError(
+            f"machine {machine.id!r}: {short(step)} is no step; give what initial_agent_step or the last step returned",
+            code="invalid-argument",
+        )
     if machine.table is not step.head.machine.table:
         raise SnapshotError(
             f"the step belongs to machine {step.head.machine.id!r} (version {step.head.machine.version}), not to this "

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from interlock.agent.contract import Choice, TextResult, Usage
 from interlock.errors import ModelCallLimitError
 from interlock.journal import LogEntry
+from interlock.journal.entries import entries_of
 
 __all__ = ["Budget", "RunUsage", "get_usage"]
 
@@ -39,7 +40,7 @@ class RunUsage:
 def get_usage(entries: Iterable[LogEntry]) -> RunUsage:
     """Return what the model calls that a log tells of have consumed: its own, or a part's, or a whole thread's."""
     total = RunUsage()
-    for entry in entries:
+    for entry in entries_of(entries):
         given: Mapping[str, object] = entry.usage or {}
         known = {field.name: value for field in fields(RunUsage) if isinstance(value := given.get(field.name), int)}
         if known:

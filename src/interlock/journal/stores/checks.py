@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import cast
 
 from interlock.errors import BindError, NotJsonError, StoreError
-from interlock.journal.entries import LogEntry
+from interlock.journal.entries import LogEntry, is_iterable
 
 __all__ = [
     "check_append",
@@ -16,6 +17,7 @@ __all__ = [
     "entry_texts",
     "is_entry_id",
     "positive",
+    "whole",
 ]
 
 LONGEST_ID = 512
@@ -41,9 +43,27 @@ def check_thread_id(thread_id: object) -> str:
     return str(thread_id)
 
 
-def check_append(thread_id: str, expected_index: int, entries: Sequence[LogEntry]) -> None:
-    """Raise :class:`StoreError` for entries that do not follow each other from ``expected_index`` on."""
+def check_append(thread_id: str, expected_index: int, entries: Iterable[LogEntry]) -> tuple[LogEntry, ...]:
+    """Return the entries that are to be appended, the store's own from now on.
+
+    Raises :class:`StoreError` for what is none, or does not follow each other from ``expected_index`` on.
+    """
     check_thread_id(thread_id)
+    whole("expected_index", expected_index)
+    given: tuple[object, ...] = tuple(entries) if is_iterable(entries) else (entries,)
+    for item in given:
+        if not isinstance(item, LogEntry):
+            raise StoreError(
+                f"thread {thread_id!r}: {type(item).__name__} is no LogEntry; give a list of entries, read with "
+                "LogEntry.from_json where they are JSON",
+                code="invalid-append",
+            )
+    found = cast("tuple[LogEntry, ...]", given)
+    _check_order(thread_id, expected_index, found)
+    return found
+
+
+def _check_order(thread_id: str, expected_index: int, entries: Sequence[LogEntry]) -> None:
     for number, entry in enumerate(entries):
         if entry.index != expected_index + number:
             raise StoreError(
@@ -89,7 +109,7 @@ def check_fork(thread_id: str, new_thread_id: str, *, length: int, wanted: int |
         raise StoreError(
             f"thread {new_thread_id!r} has {taken} entries already; fork into a new thread", code="thread-exists"
         )
-    count = length if wanted is None else wanted
+    count = length if wanted is None else whole("length", wanted)
     if not 1 <= count <= length:
         raise StoreError(
             f"thread {thread_id!r} has {length} entries, of which {count} cannot be forked; give 1 to {length}",
@@ -126,6 +146,13 @@ def entry_texts(thread_id: str, entries: Sequence[LogEntry], limit: int | None) 
             )
         texts.append(text)
     return texts
+
+
+def whole(name: str, number: object) -> int:
+    """Return an argument that counts something, or raise :class:`StoreError` for what is no whole number."""
+    if isinstance(number, int) and not isinstance(number, bool):
+        return number
+    raise StoreError(f"{name}={number!r}: give a whole number", code="invalid-argument")
 
 
 def closed() -> StoreError:

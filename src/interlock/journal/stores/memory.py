@@ -8,7 +8,15 @@ from collections.abc import Sequence
 from interlock.errors import LogConflictError
 from interlock.journal.entries import EntryStatus, LogEntry
 from interlock.journal.stores.base import SavedSnapshot, ThreadInfo
-from interlock.journal.stores.checks import check_append, check_fork, check_thread_id, closed, duplicate
+from interlock.journal.stores.checks import (
+    check_append,
+    check_fork,
+    check_thread_id,
+    closed,
+    duplicate,
+    is_entry_id,
+    whole,
+)
 
 __all__ = ["MemoryStore"]
 
@@ -33,20 +41,20 @@ class MemoryStore:
     async def append(self, thread_id: str, expected_index: int, entries: Sequence[LogEntry]) -> None:
         """See :meth:`Store.append`."""
         self._check()
-        check_append(thread_id, expected_index, entries)
+        given = check_append(thread_id, expected_index, entries)
+        if not given:
+            return
         with self._lock:
             thread = self._threads.get(thread_id)
             length = 0 if thread is None else len(thread.entries)
-            if not entries:
-                return
             if length != expected_index:
                 raise LogConflictError(thread_id=thread_id, expected_index=expected_index, actual_index=length)
             if thread is None:
                 thread = _Thread()
-            for entry in entries:
+            for entry in given:
                 if entry.id in thread.ids:
                     raise duplicate(thread_id, entry.id)
-            for entry in entries:
+            for entry in given:
                 thread.ids[entry.id] = entry.index
                 thread.entries.append(entry)
             self._threads.pop(thread_id, None)
@@ -54,35 +62,30 @@ class MemoryStore:
 
     async def read(self, thread_id: str, *, start: int = 0, limit: int | None = None) -> tuple[LogEntry, ...]:
         """See :meth:`Store.read`."""
-        self._check()
-        check_thread_id(thread_id)
+        self._check(thread_id)
+        first = max(whole("start", start), 0)
+        last = None if limit is None else first + max(whole("limit", limit), 0)
         with self._lock:
             thread = self._threads.get(thread_id)
-            if thread is None:
-                return ()
-            first = max(start, 0)
-            return tuple(thread.entries[first : None if limit is None else first + max(limit, 0)])
+            return () if thread is None else tuple(thread.entries[first:last])
 
     async def length(self, thread_id: str) -> int:
         """See :meth:`Store.length`."""
-        self._check()
-        check_thread_id(thread_id)
+        self._check(thread_id)
         with self._lock:
             thread = self._threads.get(thread_id)
             return 0 if thread is None else len(thread.entries)
 
     async def index_of(self, thread_id: str, entry_id: str) -> int | None:
         """See :meth:`Store.index_of`."""
-        self._check()
-        check_thread_id(thread_id)
+        self._check(thread_id)
         with self._lock:
             thread = self._threads.get(thread_id)
-            return None if thread is None else thread.ids.get(entry_id)
+            return None if thread is None or not is_entry_id(entry_id) else thread.ids.get(entry_id)
 
     async def fork(self, thread_id: str, new_thread_id: str, *, length: int | None = None) -> int:
         """See :meth:`Store.fork`."""
-        self._check()
-        check_thread_id(thread_id)
+        self._check(thread_id, new_thread_id)
         with self._lock:
             source, target = self._threads.get(thread_id), self._threads.get(new_thread_id)
             count = check_fork(
@@ -104,19 +107,17 @@ class MemoryStore:
         with self._lock:
             found = [_info(name, thread.entries) for name, thread in reversed(self._threads.items())]
         found = [info for info in found if status is None or info.status == status]
-        return tuple(found if limit is None else found[: max(limit, 0)])
+        return tuple(found if limit is None else found[: max(whole("limit", limit), 0)])
 
     async def delete(self, thread_id: str) -> bool:
         """See :meth:`Store.delete`."""
-        self._check()
-        check_thread_id(thread_id)
+        self._check(thread_id)
         with self._lock:
             return self._threads.pop(thread_id, None) is not None
 
     async def save_snapshot(self, thread_id: str, saved: SavedSnapshot) -> None:
         """See :meth:`Store.save_snapshot`."""
-        self._check()
-        check_thread_id(thread_id)
+        self._check(thread_id)
         with self._lock:
             thread = self._threads.get(thread_id)
             if thread is not None:
@@ -124,8 +125,7 @@ class MemoryStore:
 
     async def load_snapshot(self, thread_id: str) -> SavedSnapshot | None:
         """See :meth:`Store.load_snapshot`."""
-        self._check()
-        check_thread_id(thread_id)
+        self._check(thread_id)
         with self._lock:
             thread = self._threads.get(thread_id)
             return None if thread is None else thread.saved
@@ -134,9 +134,11 @@ class MemoryStore:
         """See :meth:`Store.aclose`."""
         self._closed = True
 
-    def _check(self) -> None:
+    def _check(self, *thread_ids: object) -> None:
         if self._closed:
             raise closed()
+        for thread_id in thread_ids:
+            check_thread_id(thread_id)
 
 
 def _info(name: str, entries: Sequence[LogEntry]) -> ThreadInfo:

@@ -22,6 +22,7 @@ from interlock.journal.stores.checks import (
     entry_texts,
     is_entry_id,
     positive,
+    whole,
 )
 from interlock.journal.stores.redis_scripts import APPEND, DELETE, SAVE, SHA
 from interlock.journal.stores.redis_server import (
@@ -104,8 +105,7 @@ class RedisStore:
     async def append(self, thread_id: str, expected_index: int, entries: Sequence[LogEntry]) -> None:
         """See :meth:`Store.append`."""
         self._check()
-        given = tuple(entries)  # the caller's list is his own again
-        check_append(thread_id, expected_index, given)
+        given = check_append(thread_id, expected_index, entries)
         if given:
             await self._run(lambda: self._append(thread_id, expected_index, given))
 
@@ -138,8 +138,8 @@ class RedisStore:
     async def read(self, thread_id: str, *, start: int = 0, limit: int | None = None) -> tuple[LogEntry, ...]:
         """See :meth:`Store.read`."""
         self._check(thread_id)
-        first = max(start, 0)
-        last = -1 if limit is None else first + limit - 1
+        first = max(whole("start", start), 0)
+        last = -1 if limit is None else first + whole("limit", limit) - 1
         if (limit is not None and limit < 1) or max(first, last) >= 2**62:
             first, last = min(first, 2**62), (-1 if limit is None or limit > 0 else -(2**62))
         log = self._keys(thread_id)[0]
@@ -179,7 +179,8 @@ class RedisStore:
     async def threads(self, *, status: EntryStatus | None = None, limit: int | None = None) -> tuple[ThreadInfo, ...]:
         """See :meth:`Store.threads`. Servers of a cluster are as agreed on the order as their clocks are."""
         self._check()
-        return await self._run(lambda: tuple(self._threads(status, limit)))
+        most = None if limit is None else whole("limit", limit)
+        return await self._run(lambda: tuple(self._threads(status, most)))
 
     def _threads(self, status: EntryStatus | None, limit: int | None) -> list[ThreadInfo]:
         # Without a status no bucket can give more than there will be in all.
@@ -240,10 +241,10 @@ class RedisStore:
             with anyio.CancelScope(shield=True):
                 await self._workers.run(lambda: self._client.connection_pool.disconnect(inuse_connections=False))
 
-    def _check(self, thread_id: str | None = None) -> None:
+    def _check(self, *thread_ids: object) -> None:
         if self._closed:
             raise closed()
-        if thread_id is not None:
+        for thread_id in thread_ids:
             check_thread_id(thread_id)
 
     def _index(self, bucket: int) -> str:

@@ -33,6 +33,7 @@ from interlock.journal.stores.checks import (
     entry_texts,
     is_entry_id,
     positive,
+    whole,
 )
 from interlock.journal.stores.workers import Workers
 
@@ -169,8 +170,7 @@ class SqlStore(ABC):
     async def append(self, thread_id: str, expected_index: int, entries: Sequence[LogEntry]) -> None:
         """See :meth:`Store.append`."""
         self._check()
-        given = tuple(entries)  # the caller's list is his own again
-        check_append(thread_id, expected_index, given)
+        given = check_append(thread_id, expected_index, entries)
         if given:
             await self._writers.run(lambda: self._append(thread_id, expected_index, given))
 
@@ -194,9 +194,9 @@ class SqlStore(ABC):
     async def read(self, thread_id: str, *, start: int = 0, limit: int | None = None) -> tuple[LogEntry, ...]:
         """See :meth:`Store.read`."""
         self._check(thread_id)
-        sql, parameters = self._sql_read, [thread_id, _within(start)]
+        sql, parameters = self._sql_read, [thread_id, _within("start", start)]
         if limit is not None:
-            sql, parameters = sql + " LIMIT ?", [*parameters, _within(limit)]
+            sql, parameters = sql + " LIMIT ?", [*parameters, _within("limit", limit)]
 
         def read() -> tuple[LogEntry, ...]:
             with self._reading() as database:
@@ -254,7 +254,7 @@ class SqlStore(ABC):
             sql, parameters = sql + " WHERE t.status = ?", [status]
         sql += " ORDER BY e.number DESC"
         if limit is not None:
-            sql, parameters = sql + " LIMIT ?", [*parameters, _within(limit)]
+            sql, parameters = sql + " LIMIT ?", [*parameters, _within("limit", limit)]
 
         def found() -> list[Any]:
             with self._reading() as database:
@@ -337,12 +337,12 @@ class SqlStore(ABC):
 
         return await self._readers.run(row)
 
-    def _check(self, thread_id: str | None = None) -> None:
+    def _check(self, *thread_ids: object) -> None:
         if self._closed:
             raise closed()
-        if thread_id is not None:
+        for thread_id in thread_ids:
             check_thread_id(thread_id)
 
 
-def _within(number: int) -> int:
-    return min(max(number, 0), _MOST)
+def _within(name: str, number: int) -> int:
+    return min(max(whole(name, number), 0), _MOST)

@@ -75,9 +75,10 @@ class SQLiteStore(SqlStore):
         if synchronous not in {"full", "normal"}:
             raise BindError(f'synchronous={synchronous!r}: give "full" or "normal"')
         positive("busy_timeout", busy_timeout, unit="seconds")
-        self._path = os.fspath(path)
-        if not self._path or "\0" in self._path:
-            raise BindError(f'path={self._path!r}: give the path of a file, or ":memory:"')
+        given: object = os.fspath(path) if hasattr(path, "__fspath__") else path
+        if not isinstance(given, str) or not given or "\0" in given:
+            raise BindError(f'path={given!r}: give the path of a file, or ":memory:"')
+        self._path = given
         super().__init__(tables="interlock_", at_once=8, max_entry_bytes=max_entry_bytes)
         self._in_memory = self._path == ":memory:"
         if not self._in_memory:
