@@ -31,9 +31,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "entry": il.LogEntry.from_json,
     "initial(entries)": lambda junk: il.initial_agent_step(GAME, entries=junk) if junk is not None else fork(junk, 1),
     "initial(snapshot)": lambda junk: il.initial_agent_step(GAME, snapshot=junk) if junk is not None else fork(junk, 1),
-    "transition": lambda junk: (
-        fork(junk, 1) if junk is None else il.transition_agent_step(GAME, junk, Reply(answer="yes"))
-    ),
+    "transition": lambda junk: il.transition_agent_step(GAME, junk, Reply(answer="yes")),
     "resolve": lambda junk: il.resolve_agent_step(GAME, junk, "x", 1),
     "resolve(request)": lambda junk: il.resolve_agent_step(GAME, il.initial_agent_step(GAME), junk, 1),
     "reject": lambda junk: il.reject_agent_step(GAME, junk, "x", ValueError()),
