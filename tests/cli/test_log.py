@@ -170,6 +170,30 @@ def test_logs_are_held_against_the_machine_of_today(log, here, machine, status, 
     assert (here / "runs.db").read_bytes() == before
 
 
+def test_the_name_of_a_thread_stays_on_its_line_and_moves_no_cursor(process, here):
+    program = """
+import anyio, sys
+sys.path.insert(0, ".")
+import interlock as il, machines
+
+async def main():
+    store = il.SQLiteStore("runs.db")
+    await il.run_agent(machines.now, store=store, thread_id="two\\nlines \\x1b[31mred")
+    await store.aclose()
+
+anyio.run(main)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=here)
+    listed, checked = process("log", "list", URL), process("log", "check", "machines:now", URL)
+    missing = process("log", "show", URL, "nobody")
+    for called in (listed, checked, missing):
+        assert "\x1b" not in called.out + called.err
+        assert re.search(r"two lines +\[31mred", called.out + called.err)
+    assert len(listed.out.splitlines()) == 5
+    assert len(checked.out.splitlines()) == 4
+    assert len(missing.err.splitlines()) == 1
+
+
 def test_only_some_threads(log):
     assert "1 of 1 logs" in log("check", "machines:now", URL, "waits").out
     assert "1 of 1 logs" in log("check", "machines:now", URL, "--status", "waiting").out

@@ -19,6 +19,7 @@ from interlock.cli.run import RunOptions, run_machine
 from interlock.cli.screen import Screen
 from interlock.cli.stops import CommandError, UsageError
 from interlock.cli.support import SupportOptions, support
+from interlock.cli.words import clean
 from interlock.errors import InterlockError
 
 __all__ = ["app", "run"]
@@ -312,6 +313,6 @@ def _carry_out(command: Callable[[Screen], None], *, stopped: str = "nothing was
 
 
 def _stop(message: str, status: int) -> None:
-    line = " ".join(message.split())
+    line = clean(" ".join(message.split()))
     print(f"interlock: {line}", file=sys.stderr)
     raise typer.Exit(status)

@@ -20,7 +20,7 @@ from interlock.cli.options import check_text
 from interlock.cli.screen import Screen
 from interlock.cli.stops import CommandError, UsageError
 from interlock.cli.stored import Found, Logs, open_logs
-from interlock.cli.words import clean, json_line
+from interlock.cli.words import clean, json_line, one_line
 from interlock.errors import InterlockError, InvalidLogError, did_you_mean
 from interlock.journal import LogCheck, LogEntry, check_log, diff
 from interlock.run.opening import Start, open_log
@@ -115,7 +115,7 @@ def _verdict(result: _Checked, width: int) -> Text:
     length = "" if result.entries is None else f" ({result.entries} entries)"
     told = f": {' '.join(result.message.split())}" if result.message else ""
     return Text.assemble(
-        f"{clean(result.thread_id):{width}}  ", (result.verdict, style), clean(f"{length}{told}").replace("\n", " ")
+        f"{one_line(result.thread_id):{width}}  ", (result.verdict, style), one_line(f"{length}{told}")
     )
 
 
@@ -137,9 +137,9 @@ def list_logs(place: str, statuses: Sequence[str], screen: Screen, *, as_json: b
     if not found:
         _say(screen, "no logs" + (f" that are {' or '.join(statuses)}" if statuses else ""))
         return
-    widths = [max(len(clean(row[column])) for row in rows) for column in range(len(rows[0]) - 1)]
+    widths = [max(len(one_line(row[column])) for row in rows) for column in range(len(rows[0]) - 1)]
     for row in rows:
-        cells = [clean(cell).replace("\n", " ") for cell in row]
+        cells = [one_line(cell) for cell in row]
         lined = [
             cell.rjust(width) if column == 2 else cell.ljust(width)
             for column, (cell, width) in enumerate(zip(cells, widths, strict=False))
@@ -248,7 +248,7 @@ def _entries(logs: Logs, thread: str) -> tuple[LogEntry, ...]:
 
 
 def _missing(logs: Logs, thread: str) -> CommandError:
-    hint = did_you_mean(thread, [log.thread_id for log in logs.found()][:1000])
+    hint = did_you_mean(thread, [one_line(log.thread_id) for log in logs.found()][:1000])
     return UsageError(f"there is no thread {thread!r}. {hint}")
 
 
@@ -276,4 +276,4 @@ def _put(screen: Screen, line: str) -> None:
 
 
 def _say(screen: Screen, line: str | Text) -> None:
-    screen.console.print(Text(clean(line).replace("\n", " ")) if isinstance(line, str) else line, soft_wrap=True)
+    screen.console.print(Text(one_line(line)) if isinstance(line, str) else line, soft_wrap=True)

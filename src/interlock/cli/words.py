@@ -10,12 +10,17 @@ from pydantic_core import to_json
 
 import interlock as il
 
-__all__ = ["clean", "first_line", "json_line", "payload", "said_in", "state_of"]
+__all__ = ["clean", "first_line", "json_line", "one_line", "payload", "said_in", "state_of"]
 
 
 def clean(text: str) -> str:
     """Return a text that can only be read: nothing in it moves the cursor or colours the terminal."""
     return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)
+
+
+def one_line(text: str) -> str:
+    """Return a text that can only be read, on one line: for cells of tables, and names within sentences."""
+    return clean(text).replace("\n", " ")
 
 
 def first_line(text: str | None) -> str:
