@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from interlock.agent import (
+        PLAN_DONE,
         Agent,
         AgentMessage,
         AssistantMessage,
@@ -186,6 +187,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "PLAN_DONE",
     "Abort",
     "AbortedError",
     "Agent",

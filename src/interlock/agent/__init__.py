@@ -57,7 +57,7 @@ from interlock.agent.messages import (
 )
 from interlock.agent.messages_schema import MessagesSchema, messages_schema
 from interlock.agent.model_refs import ModelRef, parse_model_ref
-from interlock.agent.plan import PlanResult
+from interlock.agent.plan import PLAN_DONE, PlanResult
 from interlock.agent.reading import parse_event
 from interlock.agent.rendering import render_decision_attempts, render_plan_trail
 from interlock.agent.reports import ChildDone, ChildFailed
@@ -85,6 +85,7 @@ from interlock.agent.usage import CallUsage
 from interlock.agent.user_input import UserInputRequest
 
 __all__ = [
+    "PLAN_DONE",
     "AbortScope",
     "Agent",
     "AgentMessage",

@@ -75,7 +75,7 @@ def replay(
     if not isinstance(machine, Machine):  # pyright: ignore[reportUnnecessaryIsInstance]  # whatever was given
         raise InputError(
             f"replay(machine): {type(machine).__name__} is no machine; give the one that wrote the log",
-            code="invalid-argument",
+            code="invalid-input",
         )
     if verify not in (True, False, "strict"):
         raise InputError(f"replay(verify={verify!r}): give True, False or 'strict'", code="invalid-input")

@@ -366,7 +366,7 @@ def checked_head(machine: Machine[C, Any, Any], step: AgentStep[C]) -> Head[C]:
     if not isinstance(step, AgentStep):  # pyright: ignore[reportUnnecessaryIsInstance]  # whatever a host has given
         raise InputError(
             f"machine {machine.id!r}: {short(step)} is no step; give what initial_agent_step or the last step returned",
-            code="invalid-argument",
+            code="invalid-input",
         )
     if machine.table is not step.head.machine.table:
         raise SnapshotError(
