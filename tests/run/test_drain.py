@@ -59,6 +59,30 @@ async def test_the_usage_of_an_answer_that_came_too_late_is_counted(answer: obje
     assert len(result.entries) == 1
 
 
+async def test_all_who_wait_for_what_was_left_are_told():
+    decide, abort = Stubborn(LATE), il.Abort()
+    results: list[Any] = []
+    found: list[il.RunUsage] = []
+
+    async def run() -> None:
+        results.append(await il.run_agent(guessing.game(), executors=il.Executors(decide=decide), abort=abort))
+
+    async def wait() -> None:
+        found.append(await results[0].drain())
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(run)
+        await anyio.to_thread.run_sync(decide.began.wait)
+        abort.abort("enough")
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as group:
+            for _ in range(3):
+                group.start_soon(wait)
+            await anyio.wait_all_tasks_blocked()
+            decide.release.set()
+    assert [usage.input_tokens for usage in found] == [7, 7, 7]
+
+
 async def test_a_run_that_leaves_nothing_behind_is_drained_at_once():
     script = il.ScriptedExecutors(decisions=[guessing.Guess(guess="a cat")])
     result = await il.run_agent(guessing.game(), executors=script)

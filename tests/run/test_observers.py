@@ -1,8 +1,10 @@
 """Observers only observe."""
 
+import asyncio
 import logging
 from typing import Any
 
+import anyio
 import pytest
 
 import interlock as il
@@ -128,3 +130,32 @@ async def test_an_interrupt_in_an_observer_is_no_observation():
 
     with pytest.raises(KeyboardInterrupt):
         await il.run_agent(talking(), on_event=stop)
+
+
+async def test_one_that_is_cancelled_from_inside_changes_nothing(caplog: pytest.LogCaptureFixture):
+    async def watch(_: object) -> None:
+        raise asyncio.CancelledError
+
+    with caplog.at_level(logging.ERROR, "interlock.run"):
+        result = await il.run_agent(talking(), event="GO", on_event=watch)
+    assert isinstance(result, il.Done)
+    assert "raised; the run goes on as if it had not" in caplog.text
+
+
+async def test_one_that_runs_another_machine_still_may_not_wait_for_its_own():
+    refused: list[str] = []
+
+    async def watch(committed: Committed) -> None:
+        if committed.index == 1:
+            await il.run_agent(talking(), on_event=lambda _: None)
+            try:
+                await session.settled()
+            except il.BindError as error:
+                refused.append(error.message)
+
+    with anyio.fail_after(10):
+        async with il.AgentSession(talking(), on_event=watch) as session:
+            await session.send("GO")
+            await session.settled()
+    assert len(refused) == 1
+    assert "settled() was awaited by an observer of its own session" in refused[0]

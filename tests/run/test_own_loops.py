@@ -128,6 +128,41 @@ async def test_after_the_answer_no_tool_is_run():
         await kept[0]("add", {"a": 1})
 
 
+@pytest.mark.parametrize("turns", range(6))
+async def test_a_tool_that_is_left_behind_is_the_executors_mistake_and_hangs_nobody(turns: int):
+    async def slow(word: str) -> str:
+        """Take some turns of the loop."""
+        for _ in range(turns):
+            await anyio.lowlevel.checkpoint()
+        return word
+
+    left: list[str] = []
+
+    async with anyio.create_task_group() as group:
+
+        async def play(request: il.TextRequest, info: il.ExecutorInfo) -> il.TextResult:
+            async def behind() -> None:
+                assert info.call_tool is not None
+                try:
+                    await info.call_tool("slow", {"word": "x"})
+                except il.ExecutorError as error:
+                    left.append(error.message)
+
+            group.start_soon(behind)
+            await anyio.lowlevel.checkpoint()
+            return il.TextResult(output="done")
+
+        with anyio.fail_after(10):
+            result = await il.run_agent(
+                writer("generate", tools=[slow], on_error=False), executors=il.Executors(generate_text=play)
+            )
+    assert isinstance(result, il.Done | il.Failed)
+    if isinstance(result, il.Failed):
+        assert "while a tool that it called with info.call_tool still runs" in result.error.message
+    else:
+        assert left == ["x"] or "after the executor has answered" in left[0], left
+
+
 async def test_a_tool_is_a_part_of_the_run_for_nested_runs():
     def nested() -> str:
         """Run another machine."""

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 import interlock as il
 import interlock.statechart as sc
+from interlock.journal import replay
 
 pytestmark = pytest.mark.anyio
 
@@ -309,3 +310,11 @@ async def test_a_person_is_not_asked_for_by_a_model():
     )
     assert isinstance(result, il.Failed)
     assert result.error.code == "no-legal-events"
+
+
+async def test_what_was_committed_before_a_call_failed_is_in_the_result():
+    script = il.ScriptedExecutors(text=["draft", "title", ValueError("no")], decisions=["Rework"])
+    result = await il.run_with_requests(article, asks, executors=script)
+    assert isinstance(result, il.Failed)
+    assert [entry.type for entry in result.entries][:3] == ["@agent.init", "Drafted", "Titled"]
+    assert replay(article, result.entries).snapshot == result.snapshot

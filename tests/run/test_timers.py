@@ -9,6 +9,7 @@ import pytest
 import interlock as il
 import interlock.statechart as sc
 from interlock.run import SystemClock
+from tests import guessing
 
 
 def waiting(seconds: float = 60) -> il.Machine[Any, Any, Any]:
@@ -170,3 +171,63 @@ async def test_the_system_clock_is_the_default_and_wakes():
 def test_time_does_not_go_back(seconds: float):
     with pytest.raises(ValueError, match="does not go back"):
         il.FakeClock().advance(seconds)
+
+
+agent = il.setup_agent(context=guessing.Game, events=[guessing.Ask, guessing.Guess], output=str)
+
+
+@pytest.mark.parametrize("autojump", [False, True])
+async def test_a_timer_of_no_time_between_two_who_are_ready_together_keeps_nobody_waiting(autojump: bool):
+    async def one() -> int:
+        return 1
+
+    machine = agent.machine(
+        "m",
+        context=guessing.Game(),
+        initial="p",
+        states={
+            "p": agent.parallel(
+                states={
+                    "x": agent.state(
+                        initial="a",
+                        states={
+                            "a": agent.state(invoke=agent.call(one, on_done="w")),
+                            "w": agent.state(after=[agent.after(0, "z")]),
+                            "z": agent.final(),
+                        },
+                    ),
+                    "y": agent.state(
+                        initial="a",
+                        states={"a": agent.state(invoke=agent.call(one, on_done="z")), "z": agent.final()},
+                    ),
+                },
+                on_done="over",
+            ),
+            "over": agent.final(output="over"),
+        },
+    )
+    with anyio.fail_after(10):
+        result = await il.run_agent(machine, clock=il.FakeClock(5.0, autojump=autojump))
+    assert isinstance(result, il.Done)
+
+
+async def test_what_is_sent_together_is_taken_although_a_timer_of_no_time_comes_between():
+    machine = sc.machine(
+        id="m",
+        context={"n": 0, "m": 0},
+        initial="s",
+        states={
+            "s": sc.state(on={"A": "t", "B": lambda c, e: sc.stay(m=c["m"] + 1)}),
+            "t": sc.state(
+                after={0: lambda c: sc.goto("s", n=c["n"] + 1)}, on={"B": lambda c, e: sc.stay(m=c["m"] + 1)}
+            ),
+        },
+    )
+    with anyio.fail_after(10):
+        async with il.AgentSession(machine, clock=il.FakeClock(5.0)) as session:
+            for event in ("A", "A", "B", "B"):
+                session.send_nowait(event)
+            result = await session.settled()
+    assert result.snapshot is not None
+    assert result.snapshot.value == "s"
+    assert result.snapshot.context["m"] == 2

@@ -14,7 +14,15 @@ from interlock.journal.entries import is_name, wrong_id
 from interlock.run.abort import Abort
 from interlock.statechart import Machine
 
-__all__ = ["check_arguments", "check_event_id", "check_executor", "checked_executors", "checked_machine", "checked_on"]
+__all__ = [
+    "check_arguments",
+    "check_event_id",
+    "check_executor",
+    "check_max_model_calls",
+    "checked_executors",
+    "checked_machine",
+    "checked_on",
+]
 
 _SLOTS = ("decide", "generate_text", "stream_text")
 
@@ -78,8 +86,7 @@ def check_arguments(
     """Refuse options that mean nothing; ``observers`` are those that are single functions, by keyword."""
     if decisions not in ("concurrent", "one-at-a-time"):
         raise _wrong(f"decisions={decisions!r}; give 'concurrent' or 'one-at-a-time'")
-    if isinstance(max_model_calls, bool) or not isinstance(max_model_calls, int) or max_model_calls < 0:
-        raise _wrong(f"max_model_calls={max_model_calls!r}; give a whole number of 0 or more")
+    check_max_model_calls(max_model_calls)
     if timers not in ("wait", "return"):
         raise _wrong(f"timers={timers!r}; give 'wait' or 'return'")
     if abort is not None and not isinstance(abort, Abort):
@@ -110,6 +117,12 @@ def _check_thread(*, execution_id: object, store: object, thread_id: object, bud
         raise _wrong(f"budget={short(budget)}; give 'run' or 'thread'")
     if budget == "thread" and store is None:
         raise _wrong("budget='thread' counts the calls of a thread; give store= and thread_id=")
+
+
+def check_max_model_calls(most: object) -> None:
+    """Refuse what is no number of calls."""
+    if isinstance(most, bool) or not isinstance(most, int) or most < 0:
+        raise _wrong(f"max_model_calls={most!r}; give a whole number of 0 or more")
 
 
 def check_event_id(event_id: object) -> None:

@@ -5,20 +5,24 @@ So a step that happens now sees the very values that the same step sees when it 
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, cast
+from collections.abc import Mapping
+from typing import Any, TypeAlias, TypeVar, cast
 
 from pydantic_core import to_jsonable_python
 
+from interlock.agent.calls import CallSpec
 from interlock.agent.reading import classes_of, parse_event
 from interlock.agent.reasons import reason_of, short
 from interlock.errors import ErrorInfo, InputError, TextError
-from interlock.statechart import Event, InternalEvent, Machine
+from interlock.statechart import Event, InternalEvent, Machine, Snapshot
 from interlock.statechart.events import as_event, event_to_json
 from interlock.statechart.frozen import freeze
 
-__all__ = ["AnyMachine", "check_input", "error_info", "output_json", "read_event"]
+__all__ = ["AnyMachine", "answer_json", "check_input", "error_info", "loaded_snapshot", "output_json", "read_event"]
 
 AnyMachine: TypeAlias = Machine[Any, Any, Any]
+
+C = TypeVar("C")
 
 
 def read_event(machine: AnyMachine, given: object) -> Any:  # noqa: ANN401  # of whatever class the machine declares
@@ -45,6 +49,16 @@ def read_event(machine: AnyMachine, given: object) -> Any:  # noqa: ANN401  # of
         ) from error
 
 
+def loaded_snapshot(
+    machine: Machine[C, Any, Any], saved: Snapshot[C] | Mapping[str, object] | str | bytes
+) -> Snapshot[C]:
+    """Return a snapshot of this machine, whatever form it was kept in; raises :class:`SnapshotError`."""
+    if not isinstance(saved, Snapshot):
+        return machine.load(saved)
+    # A live snapshot knows the functions of the machine that made it; another machine's goes through its saved form.
+    return saved if saved.table is machine.table else machine.load(saved.dump())
+
+
 def check_input(machine: AnyMachine, given: object) -> None:
     """Raise :class:`InputError` for an input that an agent's machine would drop, since its agent declares none."""
     # A machine of the engine's own words may make its context of an input of no declared type.
@@ -59,6 +73,14 @@ def check_input(machine: AnyMachine, given: object) -> None:
 def output_json(value: object) -> object:
     """Return what a function returned as frozen JSON. Raises :class:`NotJsonError` or pydantic's own error."""
     return cast("object", freeze(to_jsonable_python(value, inf_nan_mode="constants"), "output"))
+
+
+def answer_json(logic: object, answer: object) -> object:
+    """Return what a function has answered as JSON: by its annotation, where the work is one that says it.
+
+    Raises :class:`CallResultError`, or what :func:`output_json` raises.
+    """
+    return logic.encode(answer) if isinstance(logic, CallSpec) else output_json(answer)
 
 
 def error_info(error: BaseException | ErrorInfo, *, data: object = None) -> ErrorInfo:

@@ -75,7 +75,9 @@ class Decider:
             attempt=before + 1,
             abort=Wanted(work),
         )
-        answer = await call(partial(self.execute, request, info), entered=work.entered, threads=self.means.threads)
+        answer = await call(
+            partial(self.execute, request, info), threads=self.means.threads, entered=work.entered, own_task=True
+        )
         choice = checked_choice(request, answer)
         self.means.budget.book(choice.usage)
         watched.spent(choice.usage)

@@ -276,6 +276,8 @@ class Driver(Generic[C]):
         most = len(self._inbox) + len(self._works) + sum(timer.due <= now for timer in self._timers)
         while most and self.failure is None and self._standing().status == "active" and self._take_one():
             most -= 1
+        if self._inbox or any(work.proposed for work in self._works.values()):
+            self._wake.set()  # what is left over, nobody else will wake us for
 
     def _take_one(self) -> bool:
         ready = next((work for key in self._owed if (work := self._works.get(key)) and work.proposed), None)

@@ -19,7 +19,7 @@ import anyio.to_thread
 from interlock.errors import ExecutorError
 from interlock.run.exits import Left, boxed
 
-__all__ = ["INSIDE", "Entered", "Threads", "call", "is_async", "poster", "together"]
+__all__ = ["INSIDE", "Entered", "Threads", "call", "is_async", "is_cancelling", "nobody", "poster", "together"]
 
 Entered = Callable[[], None]
 """Called once the function is on its way, so that the next one can be started."""
@@ -75,7 +75,8 @@ class Threads:
     async def drain(self) -> None:
         """Wait until no function is left that was left to itself."""
         while self._left:
-            self._quiet = anyio.Event()
+            if self._quiet is None or self._quiet.is_set():
+                self._quiet = anyio.Event()
             await self._quiet.wait()
 
 
@@ -103,11 +104,20 @@ class _Left:
             told(box)
 
 
-async def call(bound: Callable[[], object], *, entered: Entered, threads: Threads) -> object:
+def nobody() -> None:
+    """Where nobody waits for a function to be on its way."""
+
+
+async def call(
+    bound: Callable[[], object], *, threads: Threads, entered: Entered = nobody, own_task: bool = False
+) -> object:
     """Call a function (with its arguments bound by ``functools.partial``) and return what it returns.
 
     Plain functions run in a thread, with the caller's context variables. A thread cannot be stopped: if the call is
     cancelled it is left to itself and its result is dropped.
+
+    ``own_task``: whether the task is the run's own, which nobody outside holds: then a function that ends it has made a
+    mistake. In any other task it is the caller's business, an ``asyncio.timeout`` around the call for example.
     """
     try:
         if is_async(bound):
@@ -129,7 +139,17 @@ async def call(bound: Callable[[], object], *, entered: Entered, threads: Thread
         return await cast("Awaitable[object]", answer) if inspect.isawaitable(answer) else answer
     except (anyio.get_cancelled_exc_class(), asyncio.CancelledError) as error:  # also on trio: of a loop in there
         await anyio.lowlevel.checkpoint_if_cancelled()  # if it was us who cancelled, this is where it ends
+        if not own_task and is_cancelling():
+            raise
         raise ExecutorError(f"{_name(bound)} was cancelled, but not by the run") from error
+
+
+def is_cancelling() -> bool:
+    """Whether the task that is running was told to end by asyncio's own means, such as ``task.cancel()``."""
+    if in_trio():
+        return False
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _in_thread(
@@ -174,9 +194,15 @@ async def together(count: int, work: Callable[[int], Awaitable[None]]) -> None:
             group.start_soon(begin, number)
 
 
+def in_trio() -> bool:
+    """Whether it is trio that runs here."""
+    trio = sys.modules.get("trio")
+    return trio is not None and bool(trio.lowlevel.in_trio_run())
+
+
 def poster() -> Callable[[Entered], object]:
     """Return how a thread tells the event loop that is running here something, without waiting for an answer."""
-    trio = sys.modules.get("trio")
-    if trio is not None and trio.lowlevel.in_trio_run():
+    if in_trio():
+        trio = sys.modules["trio"]
         return cast("Callable[[Entered], object]", trio.lowlevel.current_trio_token().run_sync_soon)
     return asyncio.get_running_loop().call_soon_threadsafe

@@ -164,8 +164,8 @@ class Journal(Generic[C]):
     async def keep(self, *, at_end: bool) -> None:
         """Keep a snapshot beside the log, so that going on from here need not replay it. It is no part of the truth.
 
-        In the middle of a run only now and then: as soon as as much was added to the log as the snapshot is large, so
-        that what this costs grows with the log and not with its square.
+        Where a session is at rest, and not at its end, only now and then: as soon as as much was added to the log as
+        the snapshot is large, so that what this costs grows with the log and not with its square.
         """
         head, store = self._durable, self._store
         if head is None or store is None or head.failure is not None or head.state_hash is None:
@@ -177,17 +177,23 @@ class Journal(Generic[C]):
             return
         try:
             saved = saved_head(head, head.state_hash)
-            self._saved_at, self._saved_size = head.index, len(saved.text)
             await store.save_snapshot(self._thread_id, saved)
+            self._saved_at, self._saved_size = head.index, len(saved.text)
         except Exception:  # noqa: BLE001  # the log is whole without it
             _log.warning("thread %r: its snapshot could not be kept; the log is whole", self._thread_id, exc_info=True)
 
     async def known(self, entry_id: str) -> bool:
-        """Whether an entry with this id is in the log already, or on its way; else it is from now on."""
+        """Whether an entry with this id is in the log already, or on its way; else it is from now on.
+
+        Where that cannot be found out nothing is changed, and who sends the event again is not taken for a second one.
+        """
         if entry_id in self.ids:
             return True
-        self.ids.add(entry_id)  # whoever sends it again while we look finds it
-        return self._store is not None and await self._store.index_of(self._thread_id, entry_id) is not None
+        if self._store is not None and await self._store.index_of(self._thread_id, entry_id) is not None:
+            return True
+        known = entry_id in self.ids  # somebody else may have sent it while we looked
+        self.ids.add(entry_id)
+        return known
 
 
 def saved_head(head: Head[Any], state_hash: str) -> SavedSnapshot:

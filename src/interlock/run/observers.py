@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 from collections import deque
@@ -12,9 +13,11 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import anyio
+import anyio.lowlevel
 
 from interlock.errors import BindError
 from interlock.run.exits import Exits
+from interlock.run.functions import is_cancelling
 from interlock.run.traces import EventEmitted, MakeTrace, Stamp, TraceEvent, Transition
 from interlock.statechart import Effect, Emit, Input, Log, Machine, Send, Snapshot
 
@@ -181,11 +184,9 @@ class Observers:
             await self._tell(self._on_chunk, text, request)
 
     async def _tell(self, observer: Observer, *values: object) -> None:
-        TOLD_BY.set(self)
+        token = TOLD_BY.set(self)  # an observer may run another machine, which has observers of its own
         try:
-            answer = observer(*values)
-            if inspect.isawaitable(answer):
-                await answer
+            await self._called(observer, values)
         except Exception:  # noqa: BLE001  # observers only observe
             if id(observer) not in self._reported:
                 self._reported.add(id(observer))
@@ -194,7 +195,18 @@ class Observers:
                     getattr(observer, "__qualname__", observer),
                 )
         finally:
-            TOLD_BY.set(None)
+            TOLD_BY.reset(token)
+
+    async def _called(self, observer: Observer, values: tuple[object, ...]) -> None:
+        try:
+            answer = observer(*values)
+            if inspect.isawaitable(answer):
+                await answer
+        except (anyio.get_cancelled_exc_class(), asyncio.CancelledError) as error:
+            await anyio.lowlevel.checkpoint_if_cancelled()
+            if is_cancelling():
+                raise
+            raise RuntimeError("the observer was cancelled, but not by the run") from error
 
 
 def _transition(stamp: Stamp, committed: Committed, snapshot: Snapshot[Any], *, changed: bool) -> Transition:

@@ -45,11 +45,13 @@ class Start(Generic[C]):
     store: Store | None
     thread_id: str | None
     execution_id: str | None
+    asks: bool = False
+    """Whether the run puts open questions to a person by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened(Generic[C]):
-    """A run at its beginning: its log, and what its first step (None for a resumed run) asks for."""
+    """A run at its beginning: its log, and what its first step asks for (None where that is another run's)."""
 
     journal: Journal[C]
     execution_id: str
@@ -74,7 +76,8 @@ async def open_log(machine: Machine[C, Any, Any], start: Start[C], *, at: float)
         else:
             begun = begin_from(machine, start.snapshot, execution_id=execution_id, at=at)
     except (StepError, NotJsonError) as error:
-        return _failed(error, execution_id, None, store, thread_id)
+        journal = _stuck(error, None, store, thread_id)
+        return Opened(journal=journal, execution_id=execution_id, effects=None if start.snapshot is not None else ())
     journal: Journal[C] = Journal(begun.head, (begun.entry,), store=store, thread_id=thread_id)
     return Opened(
         journal=journal, execution_id=execution_id, effects=None if start.snapshot is not None else begun.effects
@@ -97,17 +100,17 @@ async def _open_thread(
     _check_same_start(machine, start, first[0], thread_id)
     try:
         head, fresh = await _head(machine, store, thread_id, execution_id, at=at)
-    except ReplayFailedError as error:
-        cause = error.__cause__
-        before = cast("Snapshot[C] | None", error.snapshot)
-        return _failed(cause if isinstance(cause, StepError) else error, execution_id, before, store, thread_id)
+    except (ReplayFailedError, NotJsonError) as error:
+        cause, before = error.__cause__, getattr(error, "snapshot", None)
+        journal = _stuck(cause if isinstance(cause, StepError | NotJsonError) else error, before, store, thread_id)
+        return Opened(journal=journal, execution_id=execution_id, effects=None)
     if start.snapshot is not None and start.snapshot != head.snapshot:
         raise SnapshotDivergedError(
             f"thread {thread_id!r}: the snapshot that was given stands in {', '.join(start.snapshot.states)} and is "
             f"not the one that the thread's {head.length} entries lead to ({', '.join(head.snapshot.states)}); leave "
             "snapshot= out to go on with the thread, or take another thread_id to go on from the snapshot"
         )
-    if head.status == "working" and not fresh:
+    if (head.status == "working" or (start.asks and is_asking(head.snapshot))) and not fresh:
         # Who else takes this thread up finds the index taken before he calls anything.
         taken = resume(head, at=at)
         head, fresh = taken.head, (taken.entry,)
@@ -197,9 +200,7 @@ def _migrated(
     return begun.head, (begun.entry,)
 
 
-def _failed(
-    error: InterlockError, execution_id: str, before: Snapshot[C] | None, store: Store | None, thread_id: str
-) -> Opened[C]:
+def _stuck(error: InterlockError, before: Snapshot[C] | None, store: Store | None, thread_id: str) -> Journal[C]:
     journal: Journal[C] = Journal(None, (), store=store, thread_id=thread_id, before=before)
     journal.failure = error
-    return Opened(journal=journal, execution_id=execution_id, effects=())
+    return journal

@@ -83,7 +83,9 @@ class Performer:
             await watched.told()
             watched.called(None)
             try:
-                answer = await call(partial(ask, request), entered=work.entered, threads=self._means.threads)
+                answer = await call(
+                    partial(ask, request), threads=self._means.threads, entered=work.entered, own_task=True
+                )
                 output = spec.encode(answer, f"the question {request.name!r}")
             except HOST_MISTAKES:
                 raise
@@ -101,7 +103,7 @@ class Performer:
             watched.called(None)
             bound = partial(function, *positional, **named)
             try:
-                answer = await call(bound, entered=work.entered, threads=self._means.threads)
+                answer = await call(bound, threads=self._means.threads, entered=work.entered, own_task=True)
                 output = spec.encode(answer) if isinstance(spec, CallSpec) else output_json(answer)
             except HOST_MISTAKES:
                 raise

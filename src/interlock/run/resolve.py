@@ -60,7 +60,7 @@ async def resolve_decision(
     for _ in range(retries + 1):
         number = len(request.attempts) + 1
         info = ExecutorInfo(run_id=run_id, request_id=request.id, call_key=f"{request.id}.{number - 1}", attempt=number)
-        answer = await call(partial(decide, request, info), entered=lambda: None, threads=threads)
+        answer = await call(partial(decide, request, info), threads=threads)
         judged = judge_choice(request, checked_choice(request, answer), classes, refuse)
         if isinstance(judged, Event):
             return judged

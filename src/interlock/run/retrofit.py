@@ -111,8 +111,16 @@ async def run_with_requests(
                 raise
             except Exception as error:  # noqa: BLE001  # whatever the outside has raised, the snapshot is not lost
                 asking.budget.book(cost_of(error))
-                info = error_info(error)
-                result = Failed(cause=cause_of(info), error=info, exception=error, snapshot=session.snapshot)
+                info, last = error_info(error), await session.settled()
+                result = Failed(
+                    cause=cause_of(info),
+                    error=info,
+                    exception=error,
+                    snapshot=session.snapshot,
+                    entries=last.entries,
+                    ignored=last.ignored,
+                    duplicate=last.duplicate,
+                )
                 break
         return replace(result, usage=asking.budget.spent, late=asking.late)
 
@@ -195,7 +203,7 @@ class _Asking:
     async def _counted(self, request: DecisionRequest, info: ExecutorInfo) -> Choice:
         self.budget.admit(request.id)
         bound = partial(cast("Callable[..., object]", self._executors.decide), request, info)
-        answer = cast("Choice", await call(bound, entered=lambda: None, threads=self._threads))
+        answer = cast("Choice", await call(bound, threads=self._threads))
         self.budget.book(answer.usage if isinstance(cast("object", answer), Choice) else None)
         return answer
 

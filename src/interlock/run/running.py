@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import anyio
 
@@ -15,7 +15,7 @@ from interlock.journal import Store
 from interlock.run import bind
 from interlock.run.abort import Abort
 from interlock.run.arguments import check_arguments, check_event_id, checked_executors, checked_machine, checked_on
-from interlock.run.border import check_input, read_event
+from interlock.run.border import check_input, loaded_snapshot, read_event
 from interlock.run.clock import Clock, SystemClock
 from interlock.run.driver import Driver, Timers
 from interlock.run.exits import Exits, sole
@@ -229,7 +229,7 @@ def open_run(
     )
     bind.check_heard(machine, observers.heard)
     delivered = None if event is None else read_event(machine, event)
-    loaded = None if snapshot is None else _loaded(machine, snapshot)
+    loaded = None if snapshot is None else loaded_snapshot(machine, snapshot)
     account = Budget(max_model_calls, None if above is None else above.budget)
     threads = Threads(late=account.book_late, above=None if above is None else above.threads)
     means = Means(
@@ -315,10 +315,3 @@ def _ended(stamp: Stamp, result: Done[O, C] | Idle[C] | Failed[C]) -> RunEnded:
             return RunEnded(
                 stamp, status="failed", cause=result.cause, code=error.code, usage=result.usage, error=error
             )
-
-
-def _loaded(machine: Machine[C, Any, Any], saved: Saved[C]) -> Snapshot[C]:
-    if not isinstance(saved, Snapshot):
-        return machine.load(saved)
-    # A live snapshot knows the functions of the machine that made it; another machine's goes through its saved form.
-    return saved if saved.table is machine.table else machine.load(saved.dump())

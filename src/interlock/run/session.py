@@ -57,8 +57,9 @@ class AgentSession(Generic[C, I, O]):
             raise BindError("a session is opened once; make another AgentSession from its snapshot", code="not-open")
         self._begun = True
         await self._run.begin()
-        self._block = self._working()
-        await self._block.__aenter__()
+        block = self._working()
+        await block.__aenter__()
+        self._block = block
         return self
 
     async def __aexit__(

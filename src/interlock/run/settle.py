@@ -13,7 +13,7 @@ from interlock.run.results import Cause, Done, Failed, Idle
 from interlock.run.usage import RunUsage
 from interlock.statechart import Snapshot
 
-__all__ = ["cause_of", "settle"]
+__all__ = ["cause_of", "machine_error", "settle"]
 
 
 def settle(driver: Driver[Any], usage: RunUsage, late: Callable[[], Awaitable[RunUsage]]) -> Any:  # noqa: ANN401  # run_agent says of which machine's types
@@ -38,7 +38,7 @@ def settle(driver: Driver[Any], usage: RunUsage, late: Callable[[], Awaitable[Ru
         return Failed(cause="aborted", error=error_info(aborted), exception=aborted, **told)
     if snapshot.status == "active":
         return Idle(timers=driver.pending, pending_inputs=pending_inputs(snapshot), **told)
-    error = _as_info(snapshot.machine_id, snapshot.error)
+    error = machine_error(snapshot.machine_id, snapshot.error)
     failed = driver.failed_work(error)
     return Failed(
         cause=cause_of(error),
@@ -57,7 +57,8 @@ def _aborted(snapshot: Snapshot[Any], reason: str) -> AbortedError:
     )
 
 
-def _as_info(machine: str, error: object) -> ErrorInfo:
+def machine_error(machine: str, error: object) -> ErrorInfo:
+    """Return what a machine has failed with as data, also where its author gave something that is no exception."""
     if isinstance(error, ErrorInfo):
         return error
     return ErrorInfo("machine-error", "MachineError", f"machine {machine!r} has failed with {error!r}", data=error)

@@ -67,7 +67,7 @@ async def execute_agent_request(
         key = request.call_key or request.id
         scope = ToolScope(key=key, run_id=key.rpartition(f":{request.id}.")[0], executors=given)
         tools = tools_of(cast("AgentStep[Any]", step).head, item)
-        return await run_tool(request.call, tools, scope=scope, entered=_nothing, threads=Threads())
+        return await run_tool(request.call, tools, scope=scope, threads=Threads())
     result = await _turn(request, item, given, on_chunk)
     plain = not result.tool_calls and not result.messages and result.finish_reason not in ("length", "content-filter")
     return result.output if plain and not verbose else result
@@ -149,7 +149,7 @@ async def _choice(request: DecisionRequest, executors: Executors) -> Choice:
     if executors.decide is None:
         raise _missing(request, "decide")
     info = _info(request, attempt=_number(request))
-    answer = await call(partial(executors.decide, request, info), entered=_nothing, threads=Threads())
+    answer = await call(partial(executors.decide, request, info), threads=Threads())
     return checked_choice(request, answer)
 
 
@@ -162,7 +162,7 @@ async def _turn(
     execute = _check_executor(request, item, executors)
     info = _info(request, attempt=request.max_steps - request.steps_remaining + 1, on_chunk=on_chunk)
     bound = partial(cast("Callable[..., object]", execute), request, info)
-    return await turn_of(request, bound, entered=_nothing, threads=Threads(), show=on_chunk or _unseen)
+    return await turn_of(request, bound, threads=Threads(), show=on_chunk or _unseen)
 
 
 def _check_executor(request: AgentRequest, item: OwedInvocation | None, executors: Executors) -> object:
@@ -227,9 +227,6 @@ def _nothing_to_resolve(machine: Machine[Any, Any, Any], step: AgentStep[Any]) -
         f"machine {machine.id!r} asks nothing of a model in {', '.join(step.snapshot.states)}: it {said}",
         code="nothing-to-resolve",
     )
-
-
-def _nothing() -> None: ...
 
 
 async def _unseen(_: str) -> None: ...

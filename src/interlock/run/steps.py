@@ -35,7 +35,7 @@ from interlock.errors import (
 from interlock.journal import Advance, Head, LogEntry, advance, begin, begin_from, replay
 from interlock.journal.entries import wrong_id
 from interlock.journal.head import head_of
-from interlock.run.border import AnyMachine, error_info, read_event
+from interlock.run.border import AnyMachine, error_info, loaded_snapshot, read_event
 from interlock.run.noted import cost_of, spent
 from interlock.run.replies import pending_inputs, reply_input
 from interlock.run.step_requests import AgentRequest, decision_of, request_from_json, requests_of, same_call, text_of
@@ -174,7 +174,7 @@ def initial_agent_step(
     if entries is not None:
         return _settled(replay(machine, entries).head, (), at)
     if snapshot is not None:
-        loaded = _loaded(machine, snapshot)
+        loaded = loaded_snapshot(machine, snapshot)
         name = execution_id or _named(machine, loaded.dump(), at)
         return _grown([begin_from(machine, loaded, execution_id=name, at=at)], (), at)
     name = execution_id or _named(machine, machine.input_json(input), at)
@@ -300,7 +300,7 @@ def get_agent_requests(
     ``before``, where there was one, and the ``execution_id`` that the keys of its calls begin with. A decision with
     nothing legal to pick is no request: the step that leads to it takes the step of its failure as well.
     """
-    loaded = _loaded(machine, snapshot)
+    loaded = loaded_snapshot(machine, snapshot)
     head = head_of(machine, loaded, index=0, execution_id=execution_id, causes={}, verify=False)
     return requests_of(head, before)[0]
 
@@ -375,13 +375,6 @@ def checked_head(machine: Machine[C, Any, Any], step: AgentStep[C]) -> Head[C]:
             code="machine-mismatch",
         )
     return step.head
-
-
-def _loaded(machine: Machine[C, Any, Any], saved: Snapshot[C] | Mapping[str, object] | str | bytes) -> Snapshot[C]:
-    if not isinstance(saved, Snapshot):
-        return machine.load(saved)
-    # A live snapshot knows the functions of the machine that made it; another machine's goes through its saved form.
-    return saved if saved.table is machine.table else machine.load(saved.dump())
 
 
 def _read(head: Head[Any], given: Input) -> Input:

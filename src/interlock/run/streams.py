@@ -14,7 +14,7 @@ from interlock.agent.text_requests import TextRequest
 from interlock.agent.turns import checked_result
 from interlock.errors import ExecutorError
 from interlock.run.exits import sole
-from interlock.run.functions import Entered, Threads, call
+from interlock.run.functions import Entered, Threads, call, nobody
 
 __all__ = ["read_stream"]
 
@@ -24,20 +24,27 @@ _END = object()
 
 
 async def read_stream(
-    request: TextRequest, bound: Callable[[], object], *, entered: Entered, threads: Threads, show: Show
+    request: TextRequest,
+    bound: Callable[[], object],
+    *,
+    threads: Threads,
+    show: Show,
+    entered: Entered = nobody,
+    own_task: bool = False,
 ) -> TextResult:
     """Show each piece of text, and return the result that comes last.
 
     Arguments:
         request: what is asked, for errors.
         bound: the executor with its arguments: an async generator, or a plain one, which works in a thread.
-        entered: as for :func:`interlock.run.functions.call`.
-        threads: the same.
+        threads: as for :func:`interlock.run.functions.call`; so are ``entered`` and ``own_task``.
+        entered: the same.
+        own_task: the same.
         show: called with each piece and waited for, so that a slow reader slows the writer down.
 
     Raises :class:`ExecutorError` for a stream that does not end with a :class:`TextResult`.
     """
-    opened = bound() if _is_generator(bound) else await call(bound, entered=entered, threads=threads)
+    opened = bound() if _is_generator(bound) else await call(bound, threads=threads, entered=entered, own_task=own_task)
     if not isinstance(opened, AsyncIterator | Iterator):
         raise ExecutorError(
             f"request {request.id!r}: the stream_text executor returned {type(opened).__name__}; make it an async "
@@ -45,7 +52,7 @@ async def read_stream(
         )
     pieces = cast("AsyncIterator[object] | Iterator[object]", opened)
     read = functools.partial(_read, request, pieces, threads, show)
-    return cast("TextResult", await call(read, entered=entered, threads=threads))
+    return cast("TextResult", await call(read, threads=threads, entered=entered, own_task=own_task))
 
 
 async def _read(
@@ -85,7 +92,7 @@ async def _closed(close: Callable[[], Awaitable[object]]) -> None:
 async def _next(pieces: AsyncIterator[object] | Iterator[object], threads: Threads) -> object:
     if isinstance(pieces, AsyncIterator):
         return await anext(pieces, _END)
-    return await call(functools.partial(next, pieces, _END), entered=_nothing, threads=threads)
+    return await call(functools.partial(next, pieces, _END), threads=threads)
 
 
 def _is_generator(bound: Callable[..., object]) -> bool:
@@ -93,6 +100,3 @@ def _is_generator(bound: Callable[..., object]) -> bool:
         bound = bound.func
     own = cast("Callable[..., object]", getattr(bound, "__call__"))  # noqa: B004, B009  # an object that is called
     return any(map(inspect.isasyncgenfunction, (bound, own)))
-
-
-def _nothing() -> None: ...

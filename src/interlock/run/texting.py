@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
 
-import anyio
-
 from interlock.agent.act import acted, is_event, task_of, task_then
 from interlock.agent.contract import ExecutorInfo, Executors, StreamExecutor, TextExecutor, TextResult, ToolCall
 from interlock.agent.messages import ToolResultOutput
@@ -30,13 +28,13 @@ from interlock.agent.turns import (
 from interlock.errors import ModelCallLimitError, StepError
 from interlock.run.clock import Clock
 from interlock.run.exits import HOST_MISTAKES
-from interlock.run.functions import Entered, Threads, call
+from interlock.run.functions import Entered, Threads, call, nobody
 from interlock.run.means import Means, Wanted
 from interlock.run.noted import cost_of, noted_turn, spent
 from interlock.run.origin import Origin
 from interlock.run.streams import read_stream
 from interlock.run.tool_scope import ToolScope
-from interlock.run.toolbox import Toolbox, run_tool
+from interlock.run.toolbox import Toolbox, Turn, at_once, run_tool
 from interlock.run.watching import Watched
 from interlock.run.work import Proposal, Work
 from interlock.statechart import UNSET, OwedInvocation
@@ -148,7 +146,7 @@ class Writer:
         self.means.budget.admit(request.id)
         watched.called(request, number)
 
-        async def answer(asked: ToolCall, number: str, turn: anyio.Lock) -> ToolResultOutput:
+        async def answer(asked: ToolCall, number: str, turn: Turn) -> ToolResultOutput:
             return await self._answer(work, asked, task, watched, number=number, turn=turn)
 
         toolbox = Toolbox(work, task, number, answer)
@@ -164,7 +162,9 @@ class Writer:
         with toolbox.open():
             bound = partial(cast("Callable[..., object]", execute), request, info)
             threads = self.means.threads
-            result = await turn_of(request, bound, entered=work.entered, threads=threads, show=watched.chunk)
+            result = await turn_of(
+                request, bound, threads=threads, show=watched.chunk, entered=work.entered, own_task=True
+            )
         self.means.budget.book(result.usage)
         watched.spent(result.usage)
         return result
@@ -177,14 +177,16 @@ class Writer:
         watched: Watched,
         *,
         number: str,
-        turn: anyio.Lock | None = None,
+        turn: Turn | None = None,
     ) -> ToolResultOutput:
         """Answer one call, keep the answer, and return it.
 
-        ``number`` names the call in its request, before and after a crash; ``turn`` is held while it is kept.
+        ``number`` names the call in its request, before and after a crash; ``turn`` is held while it is kept, for an
+        executor that takes its turns by itself.
         """
         began = self.clock.now()
-        turn = anyio.Lock() if turn is None else turn
+        own_task = turn is None
+        turn = turn or at_once
         if task.acts and is_event(work.machine, asked.name):
             told: list[ToolResultOutput] = []
 
@@ -194,7 +196,7 @@ class Writer:
                 watched.tool(asked, found.output, self.clock.now() - began)
                 return Proposal(input=found.input)
 
-            async with turn:
+            async with turn():
                 await work.propose(send)
                 work.entered()
             return told[-1]
@@ -210,12 +212,13 @@ class Writer:
             asked,
             task.tools,
             scope=scope,
-            entered=work.entered,
             threads=self.means.threads,
+            entered=work.entered,
+            own_task=own_task,
             offered=[tool.name for tool in task.request.tools],
         )
         watched.tool(asked, output, self.clock.now() - began)
-        async with turn:
+        async with turn():
             await work.record(answer_record(asked, output).to_json())
             work.entered()
         return output
@@ -225,24 +228,26 @@ async def turn_of(
     request: TextRequest,
     bound: Callable[[], object],
     *,
-    entered: Entered,
     threads: Threads,
     show: Callable[[str], Awaitable[None]],
+    entered: Entered = nobody,
+    own_task: bool = False,
 ) -> TextResult:
     """Call an executor for one turn, whether its text comes whole or in pieces.
 
     Arguments:
         request: what is asked.
         bound: the executor with its arguments.
-        entered: as for :func:`interlock.run.functions.call`.
-        threads: the same.
+        threads: as for :func:`interlock.run.functions.call`; so are ``entered`` and ``own_task``.
         show: called with each piece, and waited for.
+        entered: the same.
+        own_task: the same.
 
     Raises what the executor raises, and :class:`ExecutorError` for what is no answer.
     """
     if request.mode == "stream":
-        return await read_stream(request, bound, entered=entered, threads=threads, show=show)
-    return checked_result(request, await call(bound, entered=entered, threads=threads))
+        return await read_stream(request, bound, threads=threads, show=show, entered=entered, own_task=own_task)
+    return checked_result(request, await call(bound, threads=threads, entered=entered, own_task=own_task))
 
 
 async def _task(work: Work) -> TextTask | None:

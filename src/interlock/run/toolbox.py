@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from typing import TypeAlias
 
 import anyio
 from pydantic_core import to_json
@@ -19,11 +20,20 @@ from interlock.agent.tools import Tool, bound_call, tool_failure
 from interlock.agent.turns import AnswerRecord, TextTask
 from interlock.errors import ExecutorError
 from interlock.run.exits import HOST_MISTAKES
-from interlock.run.functions import Entered, Threads, call
+from interlock.run.functions import Entered, Threads, call, nobody
 from interlock.run.tool_scope import SCOPE, ToolScope
 from interlock.run.work import Work
 
-__all__ = ["Toolbox", "run_tool"]
+__all__ = ["Toolbox", "Turn", "at_once", "run_tool"]
+
+Turn: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
+"""In which one answer is kept at a time."""
+
+
+@asynccontextmanager
+async def at_once() -> AsyncGenerator[None, None]:
+    """The turn of those who are the only ones."""
+    yield
 
 
 async def run_tool(
@@ -31,8 +41,9 @@ async def run_tool(
     tools: Mapping[str, Tool],
     *,
     scope: ToolScope,
-    entered: Entered,
     threads: Threads,
+    entered: Entered = nobody,
+    own_task: bool = False,
     offered: Iterable[str] = (),
 ) -> ToolResultOutput:
     """Call a tool, and return what the model is told: also of a tool that is not there, does not fit, or raises."""
@@ -41,7 +52,7 @@ async def run_tool(
         return bound
     before = SCOPE.set(scope)
     try:
-        value = await call(bound, entered=entered, threads=threads)
+        value = await call(bound, threads=threads, entered=entered, own_task=own_task)
         return tools[asked.name].answer(value)
     except HOST_MISTAKES:
         raise
@@ -63,12 +74,13 @@ class Toolbox:
         work: Work,
         task: TextTask,
         turn: int,
-        answer: Callable[[ToolCall, str, anyio.Lock], Awaitable[ToolResultOutput]],
+        answer: Callable[[ToolCall, str, Turn], Awaitable[ToolResultOutput]],
     ) -> None:
         self._work = work
         self._answer = answer
         self._id = f"call_tool:{turn}:"
         self._open = False
+        self._running = 0
         self._records = anyio.Lock()  # one proposal at a time, however many tools run at once
         of_model = {asked.id for record in task.ledger.turns for asked in record.calls}
         own = [record for record in task.ledger.answers if record.call.id not in of_model]
@@ -86,10 +98,23 @@ class Toolbox:
             yield
         finally:
             self._open = False
-        if self._records.locked():
+        if self._running:
             raise ExecutorError(
                 f"request {self._work.owed.identity!r}: the executor has answered while a tool that it called with "
                 "info.call_tool still runs; await all of its calls first"
+            )
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncGenerator[None, None]:
+        async with self._records:
+            self._check("a tool of info.call_tool ended")
+            yield
+
+    def _check(self, what: str) -> None:
+        if not self._open:
+            raise ExecutorError(
+                f"request {self._work.owed.identity!r}: {what} after the executor has answered; await all of its calls "
+                "first"
             )
 
     async def call(self, name: str, arguments: object) -> ToolResultOutput:
@@ -99,11 +124,7 @@ class Toolbox:
                 f"request {self._work.owed.identity!r}: info.call_tool({short(name)}, ...): a tool's name is a text"
             )
         name = plain_text(name)
-        if not self._open:
-            raise ExecutorError(
-                f"request {self._work.owed.identity!r}: info.call_tool({short(name)}) after the executor has answered; "
-                "await all of its calls first"
-            )
+        self._check(f"info.call_tool({short(name)})")
         try:
             given = plain(arguments)
         except ValueError:
@@ -118,4 +139,8 @@ class Toolbox:
         self._count += 1
         asked = ToolCall(f"{self._id}{self._count}", name, given)
         # By its words, and which time they are said: that stays, in whatever order several tools ran before a crash.
-        return await self._answer(asked, f"{self.records_before}.{words}.{self._asked[words]}", self._records)
+        self._running += 1
+        try:
+            return await self._answer(asked, f"{self.records_before}.{words}.{self._asked[words]}", self._turn)
+        finally:
+            self._running -= 1
