@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio
 import pytest
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel, SecretStr, field_validator
 
 import interlock as il
 import interlock.statechart as sc
@@ -632,3 +632,135 @@ async def test_a_budget_may_be_that_of_the_whole_thread():
     for wrong in ({"budget": "thread"}, {"budget": "mine"}):
         with pytest.raises(il.BindError, match="budget="):
             await il.run_agent(GAME, executors=script(), **wrong)  # type: ignore[arg-type]
+
+
+class Scan(BaseModel, frozen=True):
+    data: bytes = b""
+    title: str = ""
+
+
+class Page(BaseModel, frozen=True):
+    scan: Scan = Scan()
+
+
+def scanning(*, sets: Any = None, starts: Any = None, **more: Any) -> il.Machine[Any, Any, Any]:
+    agent = il.setup_agent(context=Page, events=[Set])
+    return agent.machine(
+        "scanning",
+        context=(lambda given: Page(scan=starts)) if starts else Page(),
+        initial="a",
+        states={"a": agent.state(on=[agent.on(Set, lambda c, e: agent.stay(scan=sets or Scan()))])},
+        **{"version": "1", **more},
+    )
+
+
+@pytest.mark.parametrize("lost", [Scan(data=b"\xff"), Scan(title="\ud800")], ids=["bytes", "surrogate"])
+@pytest.mark.parametrize("at_once", [True, False], ids=["beginning", "later"])
+async def test_a_log_that_leads_to_what_cannot_be_saved_now_is_one_that_cannot_be_folded(lost: Scan, at_once: bool):
+    store = Forged(lambda saved: None)
+    await il.run_agent(scanning(starts=Scan(), sets=Scan()), store=store, thread_id="t", event=Set())
+    log = await whole(store, "t")
+    machine = scanning(starts=lost, sets=Scan()) if at_once else scanning(starts=Scan(), sets=lost)
+    index = 0 if at_once else 1
+    with pytest.raises(il.ReplayFailedError, match=rf"entry {index} .*context\.scan") as raised:
+        replay(machine, log)
+    assert isinstance(raised.value.__cause__, il.NotJsonError)
+    assert (raised.value.index, raised.value.snapshot is None) == (index, at_once)
+    verdict = il.check_log(machine, log)
+    assert (verdict.verdict, verdict.index) == ("fails", index)
+    result = await il.run_agent(machine, store=store, thread_id="t")
+    assert isinstance(result, il.Failed)
+    assert (result.cause, result.error.code, result.entries) == ("journal", "not-json", ())
+    assert (result.snapshot is None) == at_once
+    assert await whole(store, "t") == log
+
+
+class Odd(BaseModel, frozen=True):
+    data: bytes = b""
+
+    @field_validator("data")
+    @classmethod
+    def changed(cls, data: bytes) -> bytes:
+        return b"\xff" if data == b"old" else data
+
+
+async def test_a_migration_that_leads_to_what_cannot_be_saved_is_a_typed_failure():
+    class Kept(BaseModel, frozen=True):
+        odd: Odd = Odd()
+
+    store = il.MemoryStore()
+    agent = il.setup_agent(context=Kept, events=[Set])
+
+    def machine(version: str, **more: Any) -> il.Machine[Any, Any, Any]:
+        states = {"a": agent.state(on=[agent.on(Set, "a")])}
+        return agent.machine("odd", version=version, context=Kept(), initial="a", states=states, **more)
+
+    first = await il.run_agent(machine("1"), store=store, thread_id="t")
+    newer = machine("2", migrate=lambda dump, _: {**dump, "context": {"odd": {"data": "old"}}})
+    result = await il.run_agent(newer, store=store, thread_id="t", event=Set())
+    assert isinstance(result, il.Failed)
+    assert (result.cause, result.error.code, result.entries) == ("journal", "not-json", ())
+    assert await whole(store, "t") == first.entries
+
+
+async def test_a_thread_that_cannot_be_replayed_is_traced_as_resumed():
+    store = Forged(lambda saved: None)
+    await il.run_agent(scanning(sets=Scan()), store=store, thread_id="t", event=Set())
+    seen: list[il.TraceEvent] = []
+    await il.run_agent(scanning(sets=Scan(data=b"\xff")), store=store, thread_id="t", on_trace=seen.append)
+    assert [event.resumed for event in seen if isinstance(event, il.RunStarted)] == [True]
+    assert isinstance(seen[-1], il.RunEnded)
+    seen.clear()
+    await il.run_agent(scanning(starts=Scan(data=b"\xff")), store=store, thread_id="u", on_trace=seen.append)
+    assert [event.resumed for event in seen if isinstance(event, il.RunStarted)] == [False]
+
+
+async def test_of_two_workers_who_would_ask_the_same_person_one_asks():
+    agent = il.setup_agent(context=guessing.Game, events=[])
+    machine = agent.machine(
+        "asking",
+        context=guessing.Game(),
+        initial="a",
+        states={
+            "a": agent.state(
+                invoke=agent.user_input("Who?", str, on_done=lambda c, said: agent.goto("b", guess=said)),
+            ),
+            "b": agent.final(output=lambda c: c.guess),
+        },
+    )
+    store = il.MemoryStore()
+    first = await il.run_agent(machine, store=store, thread_id="t")
+    assert isinstance(first, il.Idle)
+    asked: list[str] = []
+    results: list[Any] = []
+    both = anyio.Event()
+
+    async def ask(request: il.UserInputRequest) -> str:
+        asked.append(request.prompt)
+        await both.wait()
+        return "me"
+
+    async def work() -> None:
+        results.append(await il.run_agent(machine, store=store, thread_id="t", user_input=ask))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(work)
+        group.start_soon(work)
+        await anyio.wait_all_tasks_blocked()
+        assert asked == ["Who?"]
+        both.set()
+    lost, won = results
+    assert isinstance(lost, il.Failed)
+    assert (lost.cause, lost.error.code) == ("journal", "log-conflict")
+    assert isinstance(won, il.Done)
+    assert [entry.type for entry in await whole(store, "t")][1:-1] == ["@agent.resume"]
+
+
+async def test_who_asks_nobody_takes_no_question_up():
+    agent = il.setup_agent(context=guessing.Game, events=[])
+    states = {"a": agent.state(invoke=agent.user_input("Who?", str, on_done=lambda c, said: agent.stay()))}
+    machine = agent.machine("asking", context=guessing.Game(), initial="a", states=states)
+    store = il.MemoryStore()
+    for _ in range(2):
+        await il.run_agent(machine, store=store, thread_id="t")
+    assert await store.length("t") == 1

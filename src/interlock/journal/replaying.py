@@ -11,6 +11,7 @@ from interlock.errors import (
     InterlockError,
     InvalidLogError,
     LogVersionError,
+    NotJsonError,
     ReplayDivergedError,
     ReplayFailedError,
     SnapshotError,
@@ -141,7 +142,7 @@ def _begun(machine: Machine[C, Any, Any], entry: LogEntry, *, hashing: bool) -> 
             )
         else:
             begun = begin(machine, event.get("input"), execution_id=execution_id, at=entry.recorded_at, verify=hashing)
-    except StepError as error:
+    except (StepError, NotJsonError) as error:
         raise _failed(error, entry, None) from error
     except (InputError, SnapshotError) as error:
         raise InvalidLogError(error.message, index=entry.index) from error
@@ -153,7 +154,7 @@ def _folded(head: Head[C], entry: LogEntry, verify: Verify) -> tuple[Head[C], tu
         _check_machine(head.machine, entry)
     try:
         after, effects = apply(head, entry)
-    except StepError as error:
+    except (StepError, NotJsonError) as error:  # a state that cannot be saved has no digest
         raise _failed(error, entry, head.snapshot) from error
     if verify is not False:
         _verify(after, entry, verify)

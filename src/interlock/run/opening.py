@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
+from interlock.agent.user_input import UserInputSpec
 from interlock.errors import (
     BindError,
     InterlockError,
@@ -27,7 +28,7 @@ from interlock.journal import Advance, Head, LogEntry, SavedSnapshot, Store, beg
 from interlock.journal.head import head_of
 from interlock.journal.replaying import continued
 from interlock.run.journaling import Journal
-from interlock.statechart import Effect, Machine, Snapshot
+from interlock.statechart import Effect, Machine, Snapshot, owed
 
 __all__ = ["Opened", "Start", "open_log"]
 
@@ -76,8 +77,7 @@ async def open_log(machine: Machine[C, Any, Any], start: Start[C], *, at: float)
         else:
             begun = begin_from(machine, start.snapshot, execution_id=execution_id, at=at)
     except (StepError, NotJsonError) as error:
-        journal = _stuck(error, None, store, thread_id)
-        return Opened(journal=journal, execution_id=execution_id, effects=None if start.snapshot is not None else ())
+        return _failed(error, execution_id, None, store, thread_id, resumed=start.snapshot is not None)
     journal: Journal[C] = Journal(begun.head, (begun.entry,), store=store, thread_id=thread_id)
     return Opened(
         journal=journal, execution_id=execution_id, effects=None if start.snapshot is not None else begun.effects
@@ -100,23 +100,30 @@ async def _open_thread(
     _check_same_start(machine, start, first[0], thread_id)
     try:
         head, fresh = await _head(machine, store, thread_id, execution_id, at=at)
-    except (ReplayFailedError, NotJsonError) as error:
-        cause, before = error.__cause__, getattr(error, "snapshot", None)
-        journal = _stuck(cause if isinstance(cause, StepError | NotJsonError) else error, before, store, thread_id)
-        return Opened(journal=journal, execution_id=execution_id, effects=None)
+    except ReplayFailedError as error:
+        cause = error.__cause__
+        before = cast("Snapshot[C] | None", error.snapshot)
+        why = cause if isinstance(cause, (StepError, NotJsonError)) else error
+        return _failed(why, execution_id, before, store, thread_id, resumed=True)
+    except NotJsonError as error:  # what a migration has led to cannot be saved
+        return _failed(error, execution_id, None, store, thread_id, resumed=True)
     if start.snapshot is not None and start.snapshot != head.snapshot:
         raise SnapshotDivergedError(
             f"thread {thread_id!r}: the snapshot that was given stands in {', '.join(start.snapshot.states)} and is "
             f"not the one that the thread's {head.length} entries lead to ({', '.join(head.snapshot.states)}); leave "
             "snapshot= out to go on with the thread, or take another thread_id to go on from the snapshot"
         )
-    if (head.status == "working" or (start.asks and is_asking(head.snapshot))) and not fresh:
+    if not fresh and (head.status == "working" or (start.asks and _is_asking(head.snapshot))):
         # Who else takes this thread up finds the index taken before he calls anything.
         taken = resume(head, at=at)
         head, fresh = taken.head, (taken.entry,)
     return Opened(
         journal=Journal(head, fresh, store=store, thread_id=thread_id), execution_id=execution_id, effects=None
     )
+
+
+def _is_asking(snapshot: Snapshot[Any]) -> bool:
+    return any(isinstance(item.logic, UserInputSpec) for item in owed(snapshot).invocations)
 
 
 def _check_same_start(machine: Machine[Any, Any, Any], start: Start[Any], first: LogEntry, thread_id: str) -> None:
@@ -200,7 +207,15 @@ def _migrated(
     return begun.head, (begun.entry,)
 
 
-def _stuck(error: InterlockError, before: Snapshot[C] | None, store: Store | None, thread_id: str) -> Journal[C]:
+def _failed(
+    error: InterlockError,
+    execution_id: str,
+    before: Snapshot[C] | None,
+    store: Store | None,
+    thread_id: str,
+    *,
+    resumed: bool,
+) -> Opened[C]:
     journal: Journal[C] = Journal(None, (), store=store, thread_id=thread_id, before=before)
     journal.failure = error
-    return journal
+    return Opened(journal=journal, execution_id=execution_id, effects=None if resumed else ())

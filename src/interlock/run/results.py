@@ -86,7 +86,8 @@ class Failed(_Settled, Generic[C_co]):
     ``cause`` says why in one word; ``error`` is the failure as data, and ``exception`` the exception that it was made
     from, if that was raised in this run. ``snapshot`` is the last good one: where the machine itself has failed its
     status is ``"error"``; where one of its functions raised it is the snapshot before that step, and a run of the
-    repaired machine goes on from it. It is None only where the machine could not even start.
+    repaired machine goes on from it. It is None only where the machine could not even start, or where not even the
+    first entry of its log could be written.
     ``origin`` says whose failure it is, machine, state, request and attempt, where a request of this run failed.
     With the cause ``journal`` an entry could not be written, and ``snapshot`` is the last that is durable: what was
     committed after it has not happened. ``entries`` are as for :class:`Done`.

@@ -241,7 +241,14 @@ def open_run(
         record_raw=record_raw,
         one_at_a_time=decisions == "one-at-a-time",
     )
-    start = Start(input=input, snapshot=loaded, store=store, thread_id=thread_id, execution_id=execution_id)
+    start = Start(
+        input=input,
+        snapshot=loaded,
+        store=store,
+        thread_id=thread_id,
+        execution_id=execution_id,
+        asks=user_input is not None,
+    )
     driver = Driver(machine, perform=Performer(means, time), clock=time, timers=timers, observers=observers)
 
     async def begin() -> None:
