@@ -9,18 +9,18 @@ from interlock.agent.calls import CallSpec
 from interlock.agent.decide import DECIDE, DecideSpec
 from interlock.agent.user_input import UserInputSpec, user_input_request
 from interlock.errors import BindError, StepError
-from interlock.run.border import output_json
+from interlock.run.border import answer_json
 from interlock.run.clock import Clock
 from interlock.run.deciding import Decider
 from interlock.run.exits import HOST_MISTAKES
-from interlock.run.functions import call
+from interlock.run.functions import Entered, Threads, call, nobody
 from interlock.run.means import Means
 from interlock.run.texting import Writer, executor_of, is_text
 from interlock.run.watching import Watched
 from interlock.run.work import Work
 from interlock.statechart import Machine, OwedInvocation
 
-__all__ = ["Performer", "function_of"]
+__all__ = ["Performer", "answer_of", "function_of"]
 
 
 def function_of(source: object) -> Callable[..., object] | None:
@@ -28,6 +28,23 @@ def function_of(source: object) -> Callable[..., object] | None:
     if isinstance(source, CallSpec):
         return source.function
     return source if callable(source) and not isinstance(source, Machine) else None
+
+
+async def answer_of(
+    function: Callable[..., object],
+    owed: OwedInvocation,
+    *,
+    threads: Threads,
+    entered: Entered = nobody,
+    own_task: bool = False,
+) -> object:
+    """Call the function that carries out owed work, and return what it answers as JSON; raises whatever it raises.
+
+    For ``threads``, ``entered`` and ``own_task`` see :func:`interlock.run.functions.call`.
+    """
+    positional, named = CallSpec.arguments(owed.input)
+    bound = partial(function, *positional, **named)
+    return answer_json(owed.logic, await call(bound, threads=threads, entered=entered, own_task=own_task))
 
 
 class Performer:
@@ -95,16 +112,14 @@ class Performer:
             await work.finish(output, told=partial(watched.ended, output))
 
     async def _call(self, work: Work, function: Callable[..., object]) -> None:
-        positional, named = CallSpec.arguments(work.owed.input)
-        spec = work.owed.logic
         watched = Watched(self._means.observers, work, "call", None)
         with watched.watching():
             await watched.told()
             watched.called(None)
-            bound = partial(function, *positional, **named)
             try:
-                answer = await call(bound, threads=self._means.threads, entered=work.entered, own_task=True)
-                output = spec.encode(answer) if isinstance(spec, CallSpec) else output_json(answer)
+                output = await answer_of(
+                    function, work.owed, threads=self._means.threads, entered=work.entered, own_task=True
+                )
             except HOST_MISTAKES:
                 raise
             except Exception as error:  # noqa: BLE001  # whatever else it is, it goes to the invocation
