@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from interlock.hosts import Call, JsonObject, Woken
+from interlock.hosts import Call, Recorded, Woken
 
 
 class DiedError(Exception):
@@ -17,7 +17,7 @@ class Pocket:
     """One execution. ``mail`` are messages and when they come; ``most`` is how many records are made before it dies."""
 
     records: dict[str, object] = field(default_factory=dict)
-    mail: list[tuple[float, JsonObject]] = field(default_factory=list)
+    mail: list[tuple[float, Recorded]] = field(default_factory=list)
     most: int = 1_000
     time: float = 1_000.0
     made: list[str] = field(default_factory=list)

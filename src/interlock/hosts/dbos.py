@@ -36,12 +36,13 @@ from interlock.errors import (
     MissingExtraError,
 )
 from interlock.hosts.dbos_steps import LiveSteps, RecordedSteps, RecordEndsError
-from interlock.hosts.loop import message_of, run_durably
+from interlock.hosts.loop import message_of, reply_of, run_durably
 from interlock.hosts.standing import Standing
 from interlock.journal import LogEntry
 from interlock.run import bind
-from interlock.run.arguments import check_event_id, checked_executors, checked_machine
+from interlock.run.arguments import check_event_id, check_max_model_calls, checked_executors, checked_machine
 from interlock.run.border import check_input, read_event
+from interlock.run.replies import answers
 from interlock.run.steps import AgentStep
 from interlock.statechart import Machine, Snapshot
 from interlock.statechart.frozen import freeze
@@ -55,8 +56,8 @@ C = TypeVar("C")
 I = TypeVar("I")  # noqa: E741  # input
 O = TypeVar("O")  # noqa: E741  # output
 
-_ENTERS_WITHIN = 10.0
-"""Seconds in which a started workflow begins to run. Nothing is lost where it does not: it is stored."""
+_BEGINS_WITHIN = 10.0
+"""Seconds in which a started workflow takes its first step. Nothing is lost where it does not: it is stored."""
 
 _ACTIVE = frozenset({"PENDING", "ENQUEUED", "DELAYED"})
 _LOST = {"CANCELLED": "was cancelled", "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "was recovered too often"}
@@ -88,29 +89,28 @@ class DBOSHost(Generic[C, I, O]):
             max_model_calls: how many model calls one workflow may make.
 
         Raises :class:`MissingExtraError` without the package ``dbos``, :class:`BindError` for an executor or function
-        that is missing.
+        that is missing, and for arguments that mean nothing.
         """
         checked_machine(machine, actors)
-        if isinstance(max_model_calls, bool) or not isinstance(cast("object", max_model_calls), int):
-            raise BindError(f"max_model_calls={max_model_calls!r}; give a whole number of 0 or more")
+        check_max_model_calls(max_model_calls)
         self._machine = machine.provide(actors) if actors else machine
         self._executors = checked_executors(executors)
         bind.check(self._machine, self._executors)
         self._most = max_model_calls
-        self._entered: dict[str, threading.Event] = {}
+        self._starting: dict[str, threading.Event] = {}
         self._dbos = _library()
         self.name = name or f"interlock.{machine.id}"
 
         async def workflow(begun: dict[str, Any]) -> dict[str, Any]:
-            entered = self._entered.get(cast("str", self._dbos.DBOS.workflow_id))
+            has_begun = self._starting.get(cast("str", self._dbos.DBOS.workflow_id)) or threading.Event()
             try:
-                if entered is not None:
-                    entered.set()
-                return await self._run(begun)
+                return await self._run(begun, has_begun)
             except asyncio.CancelledError:
                 # DBOS takes a cancelled future for a failed workflow and would keep it as one. This, which it knows
                 # nothing of, leaves the workflow as it is: to be recovered.
                 raise _ProcessEndsError from None
+            finally:
+                has_begun.set()
 
         portable = self._dbos.WorkflowSerializationFormat.PORTABLE
         self._workflow = self._dbos.DBOS.workflow(name=self.name, serialization_type=portable)(workflow)
@@ -123,9 +123,9 @@ class DBOSHost(Generic[C, I, O]):
     def start(self, input: I | None = None, *, workflow_id: str) -> str:
         """Start the machine, once: a second start under the same id with the same input changes nothing.
 
-        Returns the workflow's id. Raises :class:`InputError` for a refused input, :class:`HostError`
-        (``workflow-exists``) for an id that was started with another input, :class:`LogVersionError` for one that was
-        begun by another version.
+        Returns the workflow's id, once the first step is taken. Raises :class:`InputError` for a refused input,
+        :class:`HostError` (``workflow-exists``) for an id that was started with another input,
+        :class:`LogVersionError` for one that was begun by another version.
         """
         if not workflow_id or not isinstance(cast("object", workflow_id), str):
             raise BindError(f"workflow_id={short(workflow_id)}; give a text that is not empty")
@@ -135,16 +135,7 @@ class DBOSHost(Generic[C, I, O]):
             "version": self._machine.version,
             "input": json.loads(to_json(self._machine.input_json(input))),
         }
-        known = self._dbos.DBOS.get_workflow_status(workflow_id)
-        if known is None:
-            entered = self._entered[workflow_id] = threading.Event()
-            with self._dbos.SetWorkflowID(workflow_id):
-                self._dbos.DBOS.start_workflow(self._workflow, begun)
-            # An orderly end of the process before that would be kept by DBOS as the workflow's failure.
-            entered.wait(_ENTERS_WITHIN)
-            self._entered.pop(workflow_id, None)
-            known = self._dbos.DBOS.get_workflow_status(workflow_id)
-        before = self._begun(workflow_id, known)
+        before = self._begun(workflow_id, self._started(workflow_id, begun))
         self._check_version(workflow_id, before)
         if before["input"] != begun["input"]:
             raise HostError(
@@ -174,12 +165,34 @@ class DBOSHost(Generic[C, I, O]):
         status = self._status(workflow_id)
         if status.status in _ACTIVE:
             self._check_version(workflow_id, self._begun(workflow_id, status))
-        self._dbos.DBOS.send(
-            workflow_id,
-            to_json(message_of(read, event_id)).decode(),
-            idempotency_key=event_id,
-            serialization_type=self._dbos.WorkflowSerializationFormat.PORTABLE,
-        )
+        self._post(workflow_id, message_of(read, event_id), event_id)
+
+    def reply(self, workflow_id: str, request_id: str, value: object, *, event_id: str | None = None) -> None:
+        """Reply to a question that a machine asks people; ``standing(...).pending_inputs`` says what is asked.
+
+        Arguments:
+            workflow_id: whose question.
+            request_id: the question's id, or its name where only one that is asked has it.
+            value: the reply, which fits the question's type.
+            event_id: with it a reply may be sent again, by who does not know whether it has arrived.
+
+        It is stored before this returns. Of several replies to one question the first that the machine takes counts;
+        the others change nothing, and are listed in ``standing(...).ignored``, and so is one that comes too late.
+
+        Raises :class:`InputError` (``unknown-request``) for what nobody is asked now, (``invalid-reply``) for a reply
+        that does not fit, and what :meth:`standing` raises.
+        """
+        if not isinstance(cast("object", request_id), str):
+            raise BindError(f"request_id={short(request_id)}; give the id of a question")
+        if event_id is not None:
+            check_event_id(event_id)
+        active = self._status(workflow_id).status in _ACTIVE
+        standing = self.standing(workflow_id)
+        if event_id is not None and any(entry.id == event_id for entry in standing.entries):
+            return
+        for given in answers(standing.snapshot if active else None, {request_id: value}):
+            identity = "/".join((*given.address, str(given.invocation)))  # a name may be another question's tomorrow
+            self._post(workflow_id, reply_of(identity, value, event_id), event_id)
 
     def result(self, workflow_id: str, *, poll: float = 1.0) -> O:
         """Wait until a machine has ended, and return its output.
@@ -190,7 +203,8 @@ class DBOSHost(Generic[C, I, O]):
 
         Raises :class:`MachineFailedError` for a machine that has failed, :class:`HostError` for a workflow that is not
         there or was given up, :class:`LogVersionError` for one that another version has begun and not ended: waiting
-        for it here would be waiting for ever.
+        for it here would be waiting for ever. A workflow that was ended by something else raises that: by a mistake of
+        the host, or by a :class:`ReplayDivergedError`.
         """
         status = self._status(workflow_id)
         if status.status in _ACTIVE:
@@ -214,7 +228,8 @@ class DBOSHost(Generic[C, I, O]):
     def standing(self, workflow_id: str) -> Standing[C]:
         """Return how far a machine has come, with its log; worked out from the recorded steps, without any call.
 
-        Raises :class:`HostError` for an unknown workflow, :class:`LogVersionError` for one of another version.
+        Raises :class:`HostError` for an unknown workflow, :class:`LogVersionError` for one of another version,
+        :class:`ReplayDivergedError` where a function of the machine has changed since in the same version.
         """
         begun = self._begun(workflow_id, self._status(workflow_id))
         self._check_version(workflow_id, begun)
@@ -241,15 +256,46 @@ class DBOSHost(Generic[C, I, O]):
             looking.close()
         return Standing(snapshot=last[0] if last else None, entries=tuple(entries), ignored=tuple(ignored))
 
+    def _started(self, workflow_id: str, begun: Mapping[str, Any]) -> WorkflowStatus:
+        """Start a workflow if it is not there, and return how it stands."""
+        ours = threading.Event()
+        has_begun = self._starting.setdefault(workflow_id, ours)  # another thread may be starting the same one
+        try:
+            known = self._dbos.DBOS.get_workflow_status(workflow_id)
+            if known is None:
+                with self._dbos.SetWorkflowID(workflow_id):
+                    self._dbos.DBOS.start_workflow(self._workflow, begun)
+                # An orderly end of the process before that would be kept by DBOS as the workflow's failure. And whoever
+                # has started a machine may ask at once how it stands.
+                has_begun.wait(_BEGINS_WITHIN)
+                known = self._status(workflow_id)
+        finally:
+            if has_begun is ours:
+                del self._starting[workflow_id]
+        return cast("WorkflowStatus", known)
+
+    def _post(self, workflow_id: str, message: Mapping[str, object], event_id: str | None) -> None:
+        self._dbos.DBOS.send(
+            workflow_id,
+            to_json(message).decode(),
+            idempotency_key=event_id,
+            serialization_type=self._dbos.WorkflowSerializationFormat.PORTABLE,
+        )
+
     # -- the workflow ------------------------------------------------------------------------------------------------
 
-    async def _run(self, begun: dict[str, Any]) -> dict[str, Any]:
+    async def _run(self, begun: dict[str, Any], has_begun: threading.Event) -> dict[str, Any]:
         workflow_id = cast("str", self._dbos.DBOS.workflow_id)
         self._check_version(workflow_id, begun)
         steps = LiveSteps(self._dbos.DBOS, workflow_id)
         try:
             snapshot = await run_durably(
-                self._machine, self._input(begun), self._executors, steps, max_model_calls=self._most
+                self._machine,
+                self._input(begun),
+                self._executors,
+                steps,
+                max_model_calls=self._most,
+                told=lambda _step, _ignored: has_begun.set(),
             )
         finally:
             await steps.end()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 
-from interlock.hosts.durable import Call, JsonObject, Woken
+from interlock.hosts.durable import Call, Recorded, Woken
 
 if TYPE_CHECKING:
     from dbos import DBOS
@@ -50,7 +50,7 @@ class _Running:
     def __init__(self) -> None:
         self.scope = anyio.CancelScope()
         self.given_up = False
-        self.task: asyncio.Task[JsonObject] | None = None
+        self.task: asyncio.Task[Recorded] | None = None
 
 
 class LiveSteps:
@@ -60,7 +60,7 @@ class LiveSteps:
         self._dbos = dbos
         self._id = workflow_id
         self._running: dict[str, _Running] = {}
-        self._given_up: set[asyncio.Task[JsonObject]] = set()
+        self._given_up: set[asyncio.Task[Recorded]] = set()
         self._mail: asyncio.Task[Any] | None = None
         self._waits = 0
 
@@ -118,7 +118,7 @@ class LiveSteps:
         running = self._running[key] = _Running()
 
         async def carry_out() -> dict[str, Any]:
-            result: JsonObject | None = None
+            result: Recorded | None = None
             if not running.given_up:
                 with running.scope:
                     result = await made()
@@ -134,12 +134,12 @@ class LiveSteps:
         self._given_up.add(task)  # an event loop itself holds on to no task
         task.add_done_callback(self._ended)
 
-    def _ended(self, task: asyncio.Task[JsonObject]) -> None:
+    def _ended(self, task: asyncio.Task[Recorded]) -> None:
         self._given_up.discard(task)
         if not task.cancelled():
             task.exception()  # nobody else will ask
 
-    def _task(self, key: str) -> asyncio.Task[JsonObject]:
+    def _task(self, key: str) -> asyncio.Task[Recorded]:
         task = self._running[key].task
         assert task is not None  # noqa: S101  # it is begun together with its entry
         return task

@@ -11,12 +11,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-__all__ = ["Call", "Durable", "JsonObject", "Woken"]
+__all__ = ["Call", "Durable", "Recorded", "Woken"]
 
-JsonObject: TypeAlias = Mapping[str, Any]
-"""JSON data, as it is recorded."""
+Recorded: TypeAlias = Mapping[str, Any]
+"""JSON data as an engine records it: a result, or a message."""
 
-Call: TypeAlias = Callable[[], Awaitable[JsonObject]]
+Call: TypeAlias = Callable[[], Awaitable[Recorded]]
 """Outside work that has not begun. What it raises is a mistake of the host, and ends the execution."""
 
 
@@ -29,8 +29,8 @@ class Woken:
 
     at: float
     key: str | None = None
-    result: JsonObject | None = None
-    message: JsonObject | None = None
+    result: Recorded | None = None
+    message: Recorded | None = None
 
 
 class Durable(Protocol):

@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast
 
+from pydantic_core import to_jsonable_python
+
 from interlock.agent.contract import Executors
 from interlock.errors import (
     ErrorInfo,
@@ -16,26 +18,38 @@ from interlock.errors import (
     ReplayDivergedError,
     StepError,
 )
-from interlock.hosts.durable import Call, Durable, JsonObject, Woken
-from interlock.hosts.work import Work, applied, work_of
+from interlock.hosts.calls import OwedCall, applied, calls_of, waits
+from interlock.hosts.durable import Call, Durable, Recorded, Woken
 from interlock.journal.entries import entry_id
+from interlock.run.arguments import check_max_model_calls
 from interlock.run.border import error_info
+from interlock.run.replies import answers
+from interlock.run.settle import machine_error
 from interlock.run.steps import AgentStep, initial_agent_step, transition_agent_step
 from interlock.run.usage import Budget
 from interlock.statechart import Input, Machine, Snapshot
 from interlock.statechart.events import event_to_json
 
-__all__ = ["Told", "message_of", "run_durably"]
+__all__ = ["Told", "message_of", "reply_of", "run_durably"]
 
 C = TypeVar("C")
 
 Told = Callable[[AgentStep[Any], object], None]
-"""Told of each step, and of the event that it ignored, if that is all it did."""
+"""Told of each step, and of the event or reply that it ignored, if that is all it did."""
 
 
 def message_of(event: object, event_id: str | None) -> dict[str, object]:
     """Return what is sent to an execution: an event that its machine knows, and the id by which it counts once."""
     return {"event": event_to_json(event), "id": event_id}
+
+
+def reply_of(request_id: str, value: object, event_id: str | None) -> dict[str, object]:
+    """Return what is sent to an execution as the reply to a question that it asks, known to fit.
+
+    It goes as it was given, and is read by the question's type where it is taken: once, as in a run.
+    """
+    given = to_jsonable_python(value, by_alias=False, inf_nan_mode="constants")
+    return {"reply": given, "request_id": request_id, "id": event_id}
 
 
 async def run_durably(
@@ -50,7 +64,8 @@ async def run_durably(
     """Run a machine to its end.
 
     Model calls, tools and functions that are owed together are made together, decisions one at a time. A timer or an
-    event that comes first is taken first, and calls whose state it leaves are given up.
+    event that comes first is taken first, and calls whose state it leaves are given up. A question to people is no
+    call: it stands until a message brings the reply.
 
     Arguments:
         machine: the machine, with all its sources.
@@ -64,6 +79,7 @@ async def run_durably(
     :class:`ReplayDivergedError` where what was recorded was asked for by another state than this one, and
     :class:`BindError` and :class:`ScriptExhaustedError` for mistakes of the host.
     """
+    check_max_model_calls(max_model_calls)
     tell = told or _nobody
     budget = Budget(max_model_calls)
     admitted: set[str] = set()
@@ -74,7 +90,7 @@ async def run_durably(
         tell(step, None)
         seen = {entry.id for entry in step.entries}
         while not step.done:
-            wanted = {work.key: work for work in work_of(step)}
+            wanted = {call.key: call for call in calls_of(step)}
             refused = _over(wanted, admitted, budget)
             if refused is not None:
                 step = transition_agent_step(machine, step, refused, at=at)
@@ -84,9 +100,9 @@ async def run_durably(
                 begun.setdefault(key, step.head.state_hash or "")
             timers = step.owed.timers
             due = min((timer.due for timer in timers), default=None)
-            listens = bool(step.snapshot.accepted_events()) or (not wanted and due is None)
+            listens = _listens(step) or (not wanted and due is None)
             calls: dict[str, Call] = {
-                key: partial(_made, work, step, executors, begun[key]) for key, work in wanted.items()
+                key: partial(_made, call, step, executors, begun[key]) for key, call in wanted.items()
             }
             woken = await engine.wait(calls, until=due, messages=listens)
             at = woken.at
@@ -95,7 +111,7 @@ async def run_durably(
                 tell(step, None)
             elif woken.message is not None:
                 event_id = woken.message.get("id")
-                if event_id is None or event_id not in seen:  # it counts once
+                if not isinstance(event_id, str) or event_id not in seen:  # it counts once
                     step = _delivered(machine, step, woken, tell)
             else:
                 first = min(timers, key=lambda timer: timer.due)
@@ -106,17 +122,20 @@ async def run_durably(
     except StepError as error:
         raise _failed(machine, error_info(error)) from error
     if step.snapshot.status == "error":
-        why: object = step.snapshot.error
-        info = why if isinstance(why, ErrorInfo) else ErrorInfo("machine-error", "MachineError", repr(why), why)
-        raise _failed(machine, info)
+        raise _failed(machine, machine_error(machine.id, step.snapshot.error))
     return step.snapshot
 
 
-async def _made(work: Work, step: AgentStep[Any], executors: Executors, state: str) -> JsonObject:
-    return {**await work.carry_out(step, executors), "state": state}
+def _listens(step: AgentStep[Any]) -> bool:
+    """Whether a message can mean anything to a step: an event that it accepts, or the reply to a question."""
+    return bool(step.snapshot.accepted_events()) or any(waits(item) for item in step.owed.invocations)
 
 
-def _verified(step: AgentStep[Any], woken: Woken, begun: dict[str, str]) -> JsonObject:
+async def _made(call: OwedCall, step: AgentStep[Any], executors: Executors, state: str) -> Recorded:
+    return {**await call.carry_out(step, executors), "state": state}
+
+
+def _verified(step: AgentStep[Any], woken: Woken, begun: dict[str, str]) -> Recorded:
     """Return a recorded result, if it was asked for by the very state that asks for it now."""
     result = woken.result or {}
     asked_by, asks = result["state"], begun[woken.key or ""]
@@ -135,8 +154,10 @@ def _verified(step: AgentStep[Any], woken: Woken, begun: dict[str, str]) -> Json
 
 
 def _delivered(machine: Machine[C, Any, Any], step: AgentStep[C], woken: Woken, tell: Told) -> AgentStep[C]:
-    """Return the step that a message leads to: the same one, if it is no event of the machine."""
+    """Return the step that a message leads to: the same one, if it is no event of the machine and no reply."""
     message = woken.message or {}
+    if "reply" in message:
+        return _replied(machine, step, woken, tell)
     given: object = message.get("event")
     if not isinstance(given, Mapping):
         tell(replace(step, entries=()), message)  # whoever sent it did not go through the host
@@ -152,15 +173,33 @@ def _delivered(machine: Machine[C, Any, Any], step: AgentStep[C], woken: Woken, 
     return after
 
 
-def _over(wanted: dict[str, Work], admitted: set[str], budget: Budget) -> Input | None:
+def _replied(machine: Machine[C, Any, Any], step: AgentStep[C], woken: Woken, tell: Told) -> AgentStep[C]:
+    """Return the step that a reply leads to: the same one, if its question is not open or it does not fit."""
+    message = woken.message or {}
+    asked: object = message.get("request_id")
+    replies: dict[str, object] = {asked: message.get("reply")} if isinstance(asked, str) else {}
+    after = step
+    try:
+        for given in answers(step.snapshot, replies):
+            after = transition_agent_step(machine, step, given, at=woken.at, event_id=message.get("id"))
+    except InputError:
+        after = step
+    if after is step:
+        tell(replace(step, entries=()), message)  # too late, or whoever sent it did not go through the host
+    else:
+        tell(after, None)
+    return after
+
+
+def _over(wanted: dict[str, OwedCall], admitted: set[str], budget: Budget) -> Input | None:
     """Return the failure of the first call that is one too many, and count those that are new."""
-    for key, work in wanted.items():
-        if not work.asks_a_model or key in admitted:
+    for key, call in wanted.items():
+        if not call.asks_a_model or key in admitted:
             continue
         try:
-            budget.admit(work.item.identity)
+            budget.admit(call.item.identity)
         except ModelCallLimitError as error:
-            return Input(address=work.item.address, invocation=work.item.key, error=error_info(error))
+            return Input(address=call.item.address, invocation=call.item.key, error=error_info(error))
         admitted.add(key)
     return None
 

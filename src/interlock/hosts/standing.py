@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from interlock.agent.user_input import UserInputRequest
 from interlock.journal import LogEntry
+from interlock.run.replies import pending_inputs
 from interlock.statechart import Snapshot
 
 __all__ = ["Standing"]
@@ -19,9 +21,14 @@ class Standing(Generic[C_co]):
 
     ``snapshot`` is where the machine stands (None before its first step), ``entries`` the log that led there, as
     ``run_agent`` would have written it. ``ignored`` are the events, as JSON, that nothing was waiting for when they
-    were taken.
+    were taken, and the replies, with their ``request_id``, to what nobody was asked any more.
     """
 
     snapshot: Snapshot[C_co] | None
     entries: tuple[LogEntry, ...]
     ignored: tuple[object, ...] = ()
+
+    @property
+    def pending_inputs(self) -> tuple[UserInputRequest, ...]:
+        """What people are asked, in order; raises :class:`StepError` where the function that words it fails."""
+        return () if self.snapshot is None else pending_inputs(self.snapshot)

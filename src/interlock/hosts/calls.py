@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter
 
-from interlock.agent.calls import CallSpec
 from interlock.agent.contract import Choice, Executors, TextResult
 from interlock.agent.messages import ToolResultOutput
 from interlock.agent.requests import DecisionRequest
 from interlock.agent.tool_requests import ToolRequest
 from interlock.errors import BindError, ErrorInfo, NotJsonError
-from interlock.hosts.durable import JsonObject
-from interlock.run.border import error_info, output_json
+from interlock.hosts.durable import Recorded
+from interlock.run.border import error_info
 from interlock.run.exits import HOST_MISTAKES
-from interlock.run.functions import Threads, call
-from interlock.run.perform import function_of
+from interlock.run.functions import Threads
+from interlock.run.perform import answer_of, function_of
 from interlock.run.step_calls import carried_out
 from interlock.run.steps import (
     AgentRequest,
@@ -29,14 +28,14 @@ from interlock.run.steps import (
 )
 from interlock.statechart import Input, Machine, OwedInvocation
 
-__all__ = ["Work", "applied", "work_of"]
+__all__ = ["OwedCall", "applied", "calls_of", "waits"]
 
 C = TypeVar("C")
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """One call of outside code: a request, or (without one) a plain function.
+class OwedCall:
+    """One call of outside code that is owed: a request, or (without one) a plain function.
 
     ``key`` is the same for the same call before and after a crash, and for no other call of this execution.
     """
@@ -50,7 +49,7 @@ class Work:
         """Whether a model is called, not a function of the machine."""
         return self.request is not None and not isinstance(self.request, ToolRequest)
 
-    async def carry_out(self, step: AgentStep[Any], executors: Executors) -> JsonObject:
+    async def carry_out(self, step: AgentStep[Any], executors: Executors) -> Recorded:
         """Make the call, and return what came of it as JSON; what outside code raises is a result as well."""
         if self.request is None:
             return await _function(step, self.item)
@@ -63,29 +62,36 @@ class Work:
             return _failure(error)
 
 
-def work_of(step: AgentStep[Any]) -> tuple[Work, ...]:
+def waits(item: OwedInvocation) -> bool:
+    """Whether this waits for somebody outside, such as a person who is asked: then it is nobody's work here."""
+    return bool(getattr(item.logic, "waits", False))
+
+
+def calls_of(step: AgentStep[Any]) -> tuple[OwedCall, ...]:
     """Return the calls that a step wants, in the order in which they are owed; of decisions only the first.
 
     A decision is made one at a time, for it may change what comes after.
     """
     asked = {request.id: request for request in step.requests}
-    found: list[Work] = []
+    found: list[OwedCall] = []
     decides = False
     for item in step.owed.invocations:
+        if waits(item):
+            continue
         request = asked.get(item.identity)
         if request is None:
-            found.append(Work(f"call {item.identity}", item))
+            found.append(OwedCall(f"call {item.identity}", item))
         elif not isinstance(request, DecisionRequest) or not decides:
             decides = decides or isinstance(request, DecisionRequest)
-            found.append(Work(_key(step, request), item, request))
+            found.append(OwedCall(_key(step, request), item, request))
     return tuple(found)
 
 
 def applied(
-    machine: Machine[C, Any, Any], step: AgentStep[C], work: Work, result: JsonObject, at: float
+    machine: Machine[C, Any, Any], step: AgentStep[C], owed: OwedCall, result: Recorded, at: float
 ) -> AgentStep[C]:
     """Return the step that a recorded result leads to."""
-    request = work.request or work.item
+    request = owed.request or owed.item
     if "error" in result:
         return reject_agent_step(machine, step, request, ErrorInfo.from_json(result["error"]), at=at)
     if "choice" in result:
@@ -95,7 +101,7 @@ def applied(
     if "answer" in result:
         return resolve_agent_step(machine, step, request, _answers().validate_python(result["answer"]), at=at)
     # A function's output was checked and written by its annotation when it returned; once is enough.
-    item = work.item
+    item = owed.item
     return transition_agent_step(
         machine, step, Input(address=item.address, invocation=item.key, output=result["output"]), at=at
     )
@@ -107,7 +113,7 @@ def _key(step: AgentStep[Any], request: AgentRequest) -> str:
     return f"{request.kind} {key}"
 
 
-def _written(outcome: object) -> JsonObject:
+def _written(outcome: object) -> Recorded:
     if isinstance(outcome, Choice):
         try:
             return {"choice": outcome.to_json()}
@@ -121,7 +127,7 @@ def _written(outcome: object) -> JsonObject:
     return {"answer": _answers().dump_python(cast("ToolResultOutput", outcome), mode="json")}
 
 
-async def _function(step: AgentStep[Any], item: OwedInvocation) -> JsonObject:
+async def _function(step: AgentStep[Any], item: OwedInvocation) -> Recorded:
     machine = step.head.owner(item)
     function = function_of(machine.sources.get(item.src))
     if function is None:  # spawned at run time, where nothing could be known beforehand
@@ -132,24 +138,18 @@ async def _function(step: AgentStep[Any], item: OwedInvocation) -> JsonObject:
                 code="unregistered-source",
             )
         )
-    positional, named = CallSpec.arguments(item.input)
-    spec = item.logic
     try:
-        answer = await call(partial(function, *positional, **named), entered=_nothing, threads=Threads())
-        return {"output": spec.encode(answer) if isinstance(spec, CallSpec) else output_json(answer)}
+        return {"output": await answer_of(function, item, threads=Threads())}
     except HOST_MISTAKES:
         raise
     except Exception as error:  # noqa: BLE001  # whatever else it is, it goes to the invocation
         return _failure(error)
 
 
-def _failure(error: Exception) -> JsonObject:
+def _failure(error: Exception) -> Recorded:
     return {"error": error_info(error).to_json()}
 
 
 @cache
 def _answers() -> TypeAdapter[ToolResultOutput]:
     return TypeAdapter(ToolResultOutput)
-
-
-def _nothing() -> None: ...
