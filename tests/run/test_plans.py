@@ -518,11 +518,11 @@ def test_a_choice_is_weighed_purely_and_what_is_sent_is_legal_where_it_is_sent(c
         if not items:
             return
         (item,) = items
-        request = asked(built, item, None)
+        request = asked(built, item, None, root=(built, snapshot))
         if not isinstance(request, il.DecisionRequest):
             return
         before = json.dumps(snapshot.dump())
-        found, again = (weigh(built, item, request, il.Choice(given_choice)) for _ in range(2))
+        found, again = (weigh(built, item, request, il.Choice(given_choice), root=(built, snapshot)) for _ in range(2))
         assert json.dumps(snapshot.dump()) == before
         assert repr(found) == repr(again)
         inputs = found.inputs(item)

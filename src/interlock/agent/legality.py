@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,9 @@ from interlock.statechart import Snapshot, Transition, selected
 
 if TYPE_CHECKING:
     from interlock.statechart.nodes import Node
+    from interlock.statechart.queries import Taken
 
-__all__ = ["Offer", "candidates", "for_people", "matching", "offer", "refusal"]
+__all__ = ["Offer", "candidates", "for_people", "forbidden", "matching", "offer", "refusal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +71,29 @@ def _is_legal(snapshot: Snapshot[object], event: EventClass) -> bool:
 
 
 def refusal(snapshot: Snapshot[object], event: Event) -> str | None:
-    """Return why a model may not send ``event`` now; None where it may."""
+    """Return why a model may not send ``event`` now; None where it may.
+
+    One of the transitions that it would take must be there for this event by name: what only a pattern would take is
+    never offered, and an event whose own guard says no is not legal because somebody listens to everything.
+    """
+    taken = [item for item in selected(snapshot, event) if not item.bare]
+    named = any(item.definition.event == event.type for item in taken)
+    return _refused(snapshot, event, taken, legal=named)
+
+
+def forbidden(snapshot: Snapshot[object], event: Event) -> str | None:
+    """Return why an event that a host has made of what a model has said may not be sent now; None where it may.
+
+    Its author has named the event, so a pattern may take it; what is a person's stays a person's.
+    """
+    taken = [item for item in selected(snapshot, event) if not item.bare]
+    return _refused(snapshot, event, taken, legal=bool(taken))
+
+
+def _refused(snapshot: Snapshot[object], event: Event, taken: Sequence[Taken], *, legal: bool) -> str | None:
     if getattr(event, "actor", None) == "human":  # events of a machine without an agent have no actor
         return f"only a person may send {event.type!r}"
-    taken = selected(snapshot, event)
-    if all(item.bare for item in taken):
+    if not legal:
         return f"{event.type!r} with this payload is not allowed in state {short(snapshot.value)}"
     if any(for_people(item.definition) for item in taken):
         return f"only a person may send {event.type!r} with this payload in state {short(snapshot.value)}"

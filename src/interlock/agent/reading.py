@@ -13,15 +13,18 @@ from interlock.agent.plain import DEEPEST, within
 from interlock.agent.reasons import is_a, reason_of, short
 from interlock.agent.requests import JsonObject
 from interlock.errors import InputError, did_you_mean
-from interlock.statechart import FrozenDict, Machine
+from interlock.statechart import FrozenDict, Machine, Snapshot
 from interlock.statechart.events import event_to_json
 from interlock.statechart.frozen import freeze
 from interlock.statechart.plain_classes import is_plain
 from interlock.statechart.unsaved import unwritable
 
-__all__ = ["AnyMachine", "Unreadable", "classes_of", "parse_event", "read_event"]
+__all__ = ["AnyMachine", "Root", "Unreadable", "classes_of", "parse_event", "read_event"]
 
 AnyMachine: TypeAlias = Machine[Any, Any, Any]
+
+Root: TypeAlias = "tuple[AnyMachine, Snapshot[object]]"
+"""The machine at the root of a tree, and where the whole tree stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ def read_event(classes: Mapping[str, EventClass], given: object) -> Event | Unre
     try:
         # From JSON text: there a strict model takes an array for a tuple and a text for a date.
         event = event_class.model_validate_json(
-            to_json({name: value for name, value in written.items() if name != "type"})
+            to_json({name: value for name, value in written.items() if name != "type"}), by_alias=True, by_name=True
         )
         same = freeze(event_to_json(event)) == written
     except Exception as error:  # noqa: BLE001  # validators and serializers are other people's code

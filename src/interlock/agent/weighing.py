@@ -13,8 +13,8 @@ from interlock.agent.contract import Choice
 from interlock.agent.decisions import decision_request, delivery, judge, moved_on, renewed_request
 from interlock.agent.events import Event
 from interlock.agent.plan import PlanSpec
-from interlock.agent.plans import Planned, plan_request, plan_result, planned, renewed_plan
-from interlock.agent.reading import AnyMachine
+from interlock.agent.plans import Planned, plan_ledger, plan_request, plan_result, planned, renewed_plan
+from interlock.agent.reading import AnyMachine, Root
 from interlock.agent.requests import DecisionAttempt, DecisionRequest, PlanRequest
 from interlock.errors import DecisionExhaustedError, ErrorInfo, StepError
 from interlock.statechart import UNSET, Input, OwedInvocation, Snapshot, transition
@@ -71,6 +71,7 @@ def asked(
     owed: OwedInvocation,
     before: DecisionRequest | None,
     *,
+    root: Root,
     began: Snapshot[object] | None = None,
 ) -> DecisionRequest | Weighed:
     """Return what a decision or a plan asks now, or how a plan ends where there is nothing to ask.
@@ -79,6 +80,7 @@ def asked(
         machine: the machine that it belongs to.
         owed: the work, as it is owed now.
         before: what it asked last; its words are kept.
+        root: the root machine, and where it stands.
         began: where the machine stood when the work began, which the first words are made from.
 
     Raises :class:`NoLegalEventsError` for a decision that nothing can be picked for, :class:`StepError` where one of
@@ -86,7 +88,7 @@ def asked(
     """
     if isinstance(owed.logic, PlanSpec):
         known = before if isinstance(before, PlanRequest) else None
-        found = plan_request(machine, owed, began) if known is None else renewed_plan(machine, owed, known)
+        found = plan_request(machine, owed, root, began) if known is None else renewed_plan(machine, owed, root, known)
         return _of_plan(machine, owed, found, None) if isinstance(found, Planned) else found
     return decision_request(machine, owed, began) if before is None else renewed_request(machine, owed, before)
 
@@ -97,9 +99,9 @@ def weigh(
     request: DecisionRequest,
     choice: Choice,
     *,
+    root: Root,
     usage: object = None,
     asked_at: Snapshot[object] | None = None,
-    root: tuple[AnyMachine, Snapshot[object]] | None = None,
 ) -> Weighed:
     """Judge a choice where the machine stands now, once it has been told what the choice has cost.
 
@@ -108,40 +110,52 @@ def weigh(
         owed: the decision, as it is owed now.
         request: what was asked.
         choice: what was answered; it is not trusted.
+        root: the root machine and where it stands: it is told of the usage, and what steps of a plan would do is tried
+            out on it.
         usage: what that has consumed, as JSON.
         asked_at: where that machine stood when it was asked; None where it has not moved since.
-        root: the root machine and where it stands, since that is who is told of the usage; None where it is this one.
     """
-    whole, standing = (machine, owed.snapshot) if root is None else root
-    told = owed if usage is None else _told(whole, standing, owed, usage)
-    if told is None:  # it was too expensive, and nobody waits for it any more
+    whole, before = root
+    standing = before if usage is None else _told(whole, before, owed, usage)
+    told = owed if standing is before else _still(standing, owed)
+    if standing is None or told is None:  # it was too expensive, and nobody waits for it any more
         return Weighed(sent=(Input(address=owed.address, invocation=owed.key),), usage=usage)
     if told is not owed and asked_at is None:
         asked_at = owed.snapshot
-    return replace(_weighed(machine, told, request, choice, asked_at), usage=usage)
+    return replace(
+        _weighed(machine, told, (whole, standing), request=request, choice=choice, asked_at=asked_at), usage=usage
+    )
 
 
-def _told(machine: AnyMachine, before: Snapshot[object], owed: OwedInvocation, usage: object) -> OwedInvocation | None:
-    """Return the work as it stands once the root machine has been told of a usage; None where that ends it."""
+def _told(
+    machine: AnyMachine, before: Snapshot[object], owed: OwedInvocation, usage: object
+) -> Snapshot[object] | None:
+    """Return where the root machine stands once it has been told of a usage; None where it cannot be told."""
     given = Input(address=owed.address, invocation=owed.key, usage=usage)
     try:
         snapshot, _ = transition(machine, before, given, at=0.0)
     except StepError:
         return None  # it will raise again when it is told in earnest, and then the log has kept what was paid
-    if snapshot is before:
-        return owed
-    return next((item for item in owed_by(snapshot).invocations if item.identity == owed.identity), None)
+    return snapshot
+
+
+def _still(root: Snapshot[object] | None, owed: OwedInvocation) -> OwedInvocation | None:
+    """Return the work as it is owed now; None where it is not any more."""
+    found = () if root is None else owed_by(root).invocations
+    return next((item for item in found if item.identity == owed.identity), None)
 
 
 def _weighed(
     machine: AnyMachine,
     owed: OwedInvocation,
+    root: Root,
+    *,
     request: DecisionRequest,
     choice: Choice,
     asked_at: Snapshot[object] | None,
 ) -> Weighed:
     if isinstance(owed.logic, PlanSpec):
-        found = planned(machine, owed, request, choice)
+        found = planned(machine, owed, root, request, choice)
         attempt = found.attempt
         if attempt is not None and found.kept is None:
             attempt = _blamed(machine, owed, request, choice, attempt, asked_at=None if owed.logic.atomic else asked_at)
@@ -166,7 +180,8 @@ def _of_plan(
         return Weighed(event=found.event, sent=found.inputs, result=result)
     record = {"kind": "attempt", **attempt.to_json()} | ({} if found.kept is None else {"kept": found.kept})
     before, max_retries = ((), 0) if request is None else (request.attempts, request.max_retries)
-    return _refused(owed, before, max_retries, attempt, record)
+    retaken = 0 if found.kept is None else plan_ledger(owed.records).retaken + 1
+    return _refused(owed, before, max_retries, attempt, record, retaken=retaken)
 
 
 def _blamed(
@@ -191,11 +206,13 @@ def _refused(
     max_retries: int,
     attempt: DecisionAttempt,
     record: object,
+    *,
+    retaken: int = 0,
 ) -> Weighed:
     attempts = (*before, attempt)
     counted = sum(item.counts for item in attempts)
     moves = sum(1 for _ in takewhile(lambda item: not item.counts, reversed(attempts)))
     exhausted = None
-    if counted > max_retries or moves > _MOST_MOVED_ON:
+    if counted > max_retries or max(moves, retaken) > _MOST_MOVED_ON:
         exhausted = DecisionExhaustedError(owed.identity, attempts)
     return Weighed(attempt=attempt, attempts=attempts, record=record, exhausted=exhausted)

@@ -88,7 +88,7 @@ async def _ask(work: Work, before: DecisionRequest | None, watched: Watched | No
     """Return the request as it stands now; None where there is nothing to ask, which has been reported then."""
     while True:
         try:
-            found = asked(work.machine, work.owed, before, began=work.began)
+            found = asked(work.machine, work.owed, before, root=work.root(), began=work.began)
         except StepError as error:
             await work.crash(error)
             return None
@@ -102,7 +102,7 @@ async def _ask(work: Work, before: DecisionRequest | None, watched: Watched | No
 
 def _ended(work: Work, before: DecisionRequest | None, watched: Watched | None, owed: OwedInvocation) -> Proposal:
     """End a plan that has nothing to ask, judged where the machine stands now."""
-    found = asked(work.machine, owed, before, began=work.began)
+    found = asked(work.machine, owed, before, root=work.root(), began=work.began)
     weighed = Weighed() if isinstance(found, DecisionRequest) else found
     first, *then = weighed.inputs(owed) or (Input(address=owed.address, invocation=owed.key),)
     if watched is not None and weighed.result is not UNSET:

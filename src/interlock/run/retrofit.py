@@ -20,7 +20,7 @@ from interlock.agent.contract import Choice, ExecutorInfo, Executors, TextResult
 from interlock.agent.decide import Allowed, DecideSpec
 from interlock.agent.descriptors import describe
 from interlock.agent.events import Event
-from interlock.agent.legality import offer, refusal
+from interlock.agent.legality import forbidden, offer, refusal
 from interlock.agent.message_helpers import assistant_message, user_message
 from interlock.agent.reading import AnyMachine, classes_of
 from interlock.agent.reasons import short
@@ -163,7 +163,7 @@ class _Asking:
         if request.kind == "decision" or then is None:
             answer = await self._decision(snapshot, request, self._id(number), text)
         event: Event = read_event(self._machine, then(answer) if callable(then) else answer if then is None else then)
-        wrong = refusal(snapshot, event)  # also what only a person may send: it is a model that has led here
+        wrong = forbidden(snapshot, event)  # also what only a person may send: it is a model that has led here
         if wrong is not None:
             raise InputError(
                 f"machine {self._machine.id!r}, {', '.join(snapshot.states)}: {request.name!r} leads to the event "

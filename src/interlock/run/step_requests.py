@@ -58,6 +58,7 @@ def _wanted(head: Head[Any], item: OwedInvocation, known: object) -> AgentReques
             machine,
             item,
             known if isinstance(known, DecisionRequest) else None,
+            root=(head.machine, head.snapshot),
             began=head.began[item.identity],
         )
         if not isinstance(decision, DecisionRequest):
@@ -120,7 +121,7 @@ def decision_of(head: Head[Any], before: Sequence[AgentRequest], item: OwedInvoc
     for request in before:
         if isinstance(request, DecisionRequest) and request.id == item.identity:
             return request
-    found = asked(head.owner(item), item, None, began=head.began[item.identity])
+    found = asked(head.owner(item), item, None, root=(head.machine, head.snapshot), began=head.began[item.identity])
     assert isinstance(found, DecisionRequest)  # noqa: S101  # a plan with nothing to ask is over by now
     return found
 

@@ -98,6 +98,11 @@ class Input:
         self.error = error
         self.timer = timer
         self.usage = usage
+        if isinstance(self.event, InternalEvent):
+            raise InputError(
+                f"event type {self.event.type!r} is the engine's own; report results with Input.done and Input.failed",
+                code="reserved-event",
+            )
         if invocation is None and usage is not None:
             raise InputError("usage belongs to an invocation: name it", code="invalid-input")
         if invocation is None and not (record is output is error is UNSET):

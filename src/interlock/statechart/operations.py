@@ -66,11 +66,19 @@ def operate(
 def as_sent(working: Working, payload: Any, node: Node, event: Any) -> Any:
     """Return the payload of an operation as an event."""
     try:
-        return as_event(payload)
+        sent = as_event(payload)
     except InputError as error:
         raise working.refuse(
             error.code if error.code == "reserved-event" else "invalid-event", error.message, node, event
         ) from error
+    if isinstance(sent, InternalEvent):
+        raise working.refuse(
+            "reserved-event",
+            f"{sent.type!r} is the engine's own and cannot be handed on; send an event that says what has happened",
+            node,
+            event,
+        )
+    return sent
 
 
 def send(working: Working, operation: Operation, node: Node, event: Any, seen: Mapping[str, Child]) -> None:

@@ -88,7 +88,7 @@ def deliver(
         tree.fire(target, given.timer)
         tree.deliver()
         return _result(root)
-    key = given.invocation
+    key, child = given.invocation, None
     if key is not None:
         child = current_child(target, key)
         if child is not None:
@@ -102,14 +102,18 @@ def deliver(
             tree.give(root, told)
             tree.deliver()
             target = tree.find(given.address)
-            if target is None or target.status != "active":
-                return _result(root)
+            if target is None or target.status != "active" or (child is not None and _gone(target, key)):
+                return _result(root)  # too expensive: what it has come to is void with it
     if given.event is not None:
         tree.give(target, given.event)
         tree.deliver()
     if key is not None and target.status == "active" and tree.find(given.address) is target:
         _report(tree, target, key, given)
     return _result(root)
+
+
+def _gone(target: Working, key: str | None) -> bool:
+    return key is not None and current_child(target, key) is None
 
 
 def _report(tree: Tree, target: Working, key: str, given: Input) -> None:

@@ -73,7 +73,8 @@ def transition(
     if configuration.table is not machine.table:
         raise _foreign(machine, snapshot)
     try:
-        known = configuration.moves.get(input.type)
+        # A class of events has a type as well, and is no event, whatever was asked before.
+        known = None if isinstance(input, type) else configuration.moves.get(input.type)
     except (AttributeError, TypeError):
         known = None
     if known is None:

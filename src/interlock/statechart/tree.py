@@ -174,6 +174,8 @@ class Tree:
             del working.fresh_children()[child.id]
             working.disown(child.id)
         if not chosen and kind == "error":
+            if child is None:
+                return  # nobody runs under this bare id, and nobody waits for it to fail
             fail(working, value)
         else:
             run(working, event)
