@@ -30,22 +30,26 @@ def failed(c: Count, _: object) -> Any:
     return agent.goto("asking", failures=c.failures + 1).reenter()
 
 
+def again(c: Count, _: object) -> Any:
+    return agent.goto("asking").reenter()
+
+
 ASKING = {
-    "decide": lambda: agent.decide(prompt="?", on_error=failed),
-    "plan": lambda: agent.plan(prompt="?", on_done=failed, on_error=failed),
-    "text": lambda: agent.generate_text(prompt="?", on_done=failed, on_error=failed),
-    "act": lambda: agent.act(prompt="?", on_done=failed, on_error=failed),
+    "decide": lambda then: agent.decide(prompt="?", on_error=then),
+    "plan": lambda then: agent.plan(prompt="?", on_done=then, on_error=then),
+    "text": lambda then: agent.generate_text(prompt="?", on_done=then, on_error=then),
+    "act": lambda then: agent.act(prompt="?", on_done=then, on_error=then),
 }
 
 
-def stubborn(kind: str, *, legal: bool) -> il.Machine[Count, Any, int]:
+def stubborn(kind: str, *, legal: bool, then: Any = again) -> il.Machine[Count, Any, int]:
     return agent.machine(
         "stubborn",
         context=Count(),
         initial="asking",
         states={
             "asking": agent.state(
-                invoke=ASKING[kind](),
+                invoke=ASKING[kind](then),
                 on=[agent.on(Go, "over", guard=lambda c, e: legal)],
             ),
             "over": agent.final(output=lambda c: c.failures),
@@ -57,7 +61,10 @@ CASES = [(kind, "calls") for kind in ASKING] + [(kind, "events") for kind in ("d
 
 
 @pytest.mark.parametrize(("kind", "wanting"), CASES)
-async def test_a_machine_that_asks_on_although_nobody_is_asked_is_named(kind: str, wanting: str):
+async def test_a_machine_that_asks_on_although_nobody_is_asked_is_named(
+    kind: str, wanting: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("interlock.run.work._MOST_UNASKED", 50)
     machine = stubborn(kind, legal=wanting == "calls")
     executors = il.ScriptedExecutors()
     with anyio.fail_after(60):
@@ -67,9 +74,74 @@ async def test_a_machine_that_asks_on_although_nobody_is_asked_is_named(kind: st
     assert "stubborn.asking" in result.error.message
     assert "let on_error and on_done lead somewhere else" in result.error.message
     assert executors.requests == []
-    assert result.snapshot is not None
-    assert result.snapshot.context.failures == 1000
+    assert "50 requests in a row" in result.error.message
     assert il.journal.replay(machine, result.entries).snapshot == result.snapshot
+
+
+@pytest.mark.parametrize("wanting", ["calls", "events"])
+async def test_one_that_counts_what_it_does_has_more_patience_but_not_for_ever(
+    wanting: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("interlock.run.work._MOST_UNASKED", 20)
+    machine = stubborn("decide", legal=wanting == "calls", then=failed)
+    with anyio.fail_after(60):
+        result = await il.run_agent(
+            machine, executors=il.ScriptedExecutors(), max_model_calls=0 if wanting == "calls" else 100
+        )
+    assert isinstance(result, il.Failed)
+    assert result.error.code == "endless-loop"
+    assert result.snapshot is not None
+    assert result.snapshot.context.failures == 200
+
+
+def beside(seconds: float) -> il.Machine[Count, Any, int]:
+    async def work() -> int:
+        await anyio.sleep(seconds)
+        return 1
+
+    return agent.machine(
+        "beside",
+        context=Count(),
+        kind="parallel",
+        states={
+            "loop": agent.state(
+                initial="asking",
+                states={
+                    "asking": agent.state(
+                        invoke=agent.decide(prompt="?", on_error=again),
+                        on=[agent.on(Go, "over", guard=lambda c, e: c.failures > 0)],
+                    ),
+                    "over": agent.state(),
+                },
+            ),
+            "work": agent.state(
+                initial="working",
+                states={
+                    "working": agent.state(
+                        invoke=agent.call(work, on_done=lambda c, n: agent.goto("over", failures=n))
+                    ),
+                    "over": agent.state(),
+                },
+            ),
+        },
+    )
+
+
+async def test_who_waits_for_others_in_this_way_has_more_patience_too():
+    result = await il.run_agent(beside(0.3), executors=il.ScriptedExecutors(decisions=[Go()]))
+    assert isinstance(result, il.Idle), result
+    assert result.snapshot.context.failures == 1
+
+
+async def test_the_states_that_are_gone_round_are_named_and_no_others(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("interlock.run.work._MOST_UNASKED", 20)
+    result = await il.run_agent(beside(60), executors=il.ScriptedExecutors())
+    assert isinstance(result, il.Failed)
+    assert "goes round in beside.loop.asking: 200 requests in a row" in result.error.message
+    machine = beside(60)
+    with pytest.raises(il.EndlessLoopError, match=r"goes round in beside\.loop\.asking:") as caught:
+        il.initial_agent_step(machine, at=0.0)
+    assert caught.value.cycle == ("beside.loop.asking",)
 
 
 async def test_what_happens_outside_begins_the_count_anew():

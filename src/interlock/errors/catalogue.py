@@ -156,8 +156,10 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "invalid-move": Entry("A move is refused for another reason.", "The message says which."),
     "endless-loop": Entry(
-        "Eventless transitions or raised events go round without end.",
-        "Give one of the transitions of the cycle that the message shows a guard that turns false.",
+        "Eventless transitions or raised events go round without end; or 1000 requests in a row (10000, if the context "
+        "changes or others are being asked) have ended before anybody could be asked.",
+        "Give one of the transitions of the cycle that the message shows a guard that turns false; let `on_error` and "
+        "`on_done` lead somewhere else.",
     ),
     "missing-time": Entry(
         "A timer is scheduled by a step that was not told the time.", "Call the step with `at=` (Unix seconds)."

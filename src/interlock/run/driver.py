@@ -335,7 +335,8 @@ class Driver(Generic[C]):
         if work.asked:
             self._unasked.asked()
         elif given.error is not UNSET or given.output is not UNSET:
-            self._unasked.ended(work.owed.identity, self._standing())
+            others = any(item.asked for item in self._works.values())
+            self._unasked.ended(work.owed.identity, self._standing(), others=others)
 
     async def _start_owed(self, group: anyio.abc.TaskGroup) -> None:
         """Let all owed work go on, in the order in which it is owed, each entered before the next."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
@@ -20,34 +20,28 @@ from interlock.journal import Head
 from interlock.run.border import AnyMachine, error_info
 from interlock.statechart import Input, OwedInvocation, owed
 
-__all__ = ["AgentRequest", "decision_of", "request_from_json", "requests_of", "same_call", "text_of", "tools_of"]
+__all__ = ["AgentRequest", "decision_of", "request_from_json", "same_call", "text_of", "tools_of", "wanted"]
 
 AgentRequest: TypeAlias = DecisionRequest | TextRequest | ToolRequest
 """Work for a model, or for one of its tools, as plain data; ``kind`` tells which."""
 
 
-def requests_of(head: Head[Any], before: Sequence[AgentRequest]) -> tuple[tuple[AgentRequest, ...], tuple[Input, ...]]:
-    """Return what is asked for now, and the first inputs that come of owed work without anybody being asked.
+def wanted(head: Head[Any], before: Sequence[AgentRequest]) -> Iterator[AgentRequest | tuple[Input, ...]]:
+    """Return, one by one, what is asked for now; inputs in place of a request that ends without anybody being asked.
 
     That is: a decision or plan with nothing to pick, a request whose input is refused, turns that are used up, and a
-    tool that is not there or does not take what it was given.
+    tool that is not there or does not take what it was given. What comes after such inputs is to be asked for anew.
     """
     worded = {request.id: request.text if isinstance(request, ToolRequest) else request for request in before}
-    found: list[AgentRequest] = []
-    foregone: tuple[Input, ...] = ()
     for item in owed(head.snapshot).invocations:
-        known = worded.get(item.identity)
         try:
-            wanted = _wanted(head, item, known)
+            found = _wanted(head, item, worded.get(item.identity))
         except StepError:
             raise
         except Exception as error:  # noqa: BLE001  # as in a run: it goes to the invocation
-            wanted = (Input(address=item.address, invocation=item.key, error=error_info(error)),)
-        if isinstance(wanted, tuple):
-            foregone = foregone or wanted
-        elif wanted is not None:
-            found.append(wanted)
-    return tuple(found), foregone
+            found = (Input(address=item.address, invocation=item.key, error=error_info(error)),)
+        if found is not None:
+            yield found
 
 
 def _wanted(head: Head[Any], item: OwedInvocation, known: object) -> AgentRequest | tuple[Input, ...] | None:

@@ -38,7 +38,7 @@ from interlock.journal.head import head_of
 from interlock.run.border import AnyMachine, error_info, loaded_snapshot, read_event
 from interlock.run.noted import cost_of, spent
 from interlock.run.replies import pending_inputs, reply_input
-from interlock.run.step_requests import AgentRequest, decision_of, request_from_json, requests_of, same_call, text_of
+from interlock.run.step_requests import AgentRequest, decision_of, request_from_json, same_call, text_of, wanted
 from interlock.run.step_results import called, decided, written
 from interlock.run.work import Proposal, Unasked
 from interlock.statechart import UNSET, Effect, Input, Machine, Owed, OwedInvocation, OwedTimer, Snapshot, owed
@@ -302,7 +302,7 @@ def get_agent_requests(
     """
     loaded = loaded_snapshot(machine, snapshot)
     head = head_of(machine, loaded, index=0, execution_id=execution_id, causes={}, verify=False)
-    return requests_of(head, before)[0]
+    return tuple(item for item in wanted(head, before) if not isinstance(item, tuple))
 
 
 # -- parts -----------------------------------------------------------------------------------------------------------
@@ -336,12 +336,18 @@ def _settled(
 ) -> AgentStep[Any]:
     unasked = Unasked()
     while True:
-        requests, foregone = requests_of(head, before)
+        requests: list[AgentRequest] = []
+        foregone: tuple[Input, ...] = ()
+        for item in wanted(head, before):
+            if isinstance(item, tuple):
+                foregone = item
+                break  # who comes after it is asked once that has been taken, in the words of when he began
+            requests.append(item)
         if not foregone:
-            return AgentStep(snapshot=head.snapshot, requests=requests, effects=effects, entries=entries, head=head)
+            asked = tuple(requests)
+            return AgentStep(snapshot=head.snapshot, requests=asked, effects=effects, entries=entries, head=head)
         if foregone[-1].error is not UNSET or foregone[-1].output is not UNSET:
             unasked.ended("/".join((*foregone[-1].address, str(foregone[-1].invocation))), head.snapshot)
-        before = (*before, *requests)  # what is asked for now keeps its words, whatever this step changes
         taken = _advanced(head, Proposal(input=foregone[0], then=foregone[1:]), at)
         head = taken[-1].head
         if head.failure is not None:

@@ -22,7 +22,7 @@ from interlock.statechart import UNSET, Input, OwedInvocation, Snapshot, owed
 __all__ = ["Make", "Perform", "Proposal", "Unasked", "Work"]
 
 _MOST_UNASKED = 1000
-"""How many requests may end one after the other before anybody is asked: more than that never ends."""
+"""How many requests may end one after the other, in one and the same context, before anybody is asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,29 +47,40 @@ class Unasked:
     """Counts the requests that end without anybody being asked (nothing legal to pick, calls used up), in a row.
 
     A machine that answers such an end by asking again would go round for ever, in no time and for no money. What was
-    owed at the same time counts as one: many children that cannot be served are no loop.
+    owed at the same time counts as one: many children that cannot be served are no loop. Nor is a long list that is
+    gone through item by item, nor waiting for others in this way: so where the context has changed, or somebody else
+    is being asked meanwhile, ten times as many may end.
     """
 
-    __slots__ = ("_together", "_visited")
+    __slots__ = ("_all", "_context", "_together", "_visited")
 
     def __init__(self) -> None:
         self._visited: list[str] = []
+        self._all = 0
         self._together: set[str] = set()
+        self._context: object = None
 
-    def ended(self, identity: str, snapshot: Snapshot[Any]) -> None:
-        """Count a request that ends, given where the machine stands before.
+    def ended(self, identity: str, snapshot: Snapshot[Any], *, others: bool = False) -> None:
+        """Count a request that ends, given where the machine stands before, and whether others are being asked.
 
         Raises :class:`EndlessLoopError` where there were too many.
         """
         if identity in self._together:
             return
-        self._together = {item.identity for item in owed(snapshot).invocations}
-        self._visited.append(snapshot.states[-1])
-        if len(self._visited) <= _MOST_UNASKED:
+        items = owed(snapshot).invocations
+        self._together = {item.identity for item in items}
+        if others or snapshot.context != self._context:
+            self._visited.clear()
+            self._context = snapshot.context
+        item = next((item for item in items if item.identity == identity), None)
+        self._visited.append(identity if item is None else item.state or item.src)
+        self._all += 1
+        if len(self._visited) <= _MOST_UNASKED and self._all <= _MOST_UNASKED * 10:
             return
         cycle = tuple(dict.fromkeys(self._visited))
+        number = len(self._visited) if len(self._visited) > _MOST_UNASKED else self._all
         raise EndlessLoopError(
-            f"goes round in {', '.join(cycle)}: {_MOST_UNASKED} requests in a row have ended before anybody could be "
+            f"goes round in {', '.join(cycle)}: {number - 1} requests in a row have ended before anybody could be "
             "asked; let on_error and on_done lead somewhere else",
             machine=snapshot.machine_id,
             event=None,
@@ -80,6 +91,8 @@ class Unasked:
         """Begin anew: somebody was asked, or something has happened outside."""
         self._visited.clear()
         self._together.clear()
+        self._all = 0
+        self._context = None
 
 
 class Work:
