@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import interlock as il
 import interlock.statechart as sc
-from interlock.journal import LogEntry, advance, begin
+from interlock.journal import LogEntry, advance, begin, begin_from, resume
 from interlock.statechart import UNSET
 
 GOOD: dict[str, Any] = {
@@ -49,9 +49,12 @@ def test_what_an_entry_holds_comes_back_from_its_text(payload: dict[str, Any], m
         ({"index": -1}, "index is -1"),
         ({"index": True}, "index is True"),
         ({"index": 1.0}, "index is 1.0"),
+        ({"index": 2**63}, "index is 9223372036854775808"),
         ({"id": ""}, "id is ''"),
         ({"recorded_at": float("inf")}, "recorded_at"),
         ({"recorded_at": "2026-01-01"}, "recorded_at"),
+        ({"recorded_at": True}, "recorded_at is True"),
+        ({"recorded_at": 10**400}, "recorded_at is 1000"),
         ({"machine_id": None}, "machine_id is None"),
         ({"status": "asleep"}, "status is 'asleep', expected one of working"),
         ({"event": {"n": 1}}, "event is"),
@@ -76,6 +79,12 @@ def test_what_is_no_entry_is_refused_with_its_place(wrong: dict[str, Any], said:
     with pytest.raises(il.InvalidLogError) as raised:
         LogEntry.from_json({**GOOD, **wrong})
     assert said in str(raised.value)
+
+
+def test_a_number_that_python_would_not_write_is_refused_as_well():
+    for name in ("index", "recorded_at"):
+        with pytest.raises(il.InvalidLogError, match=f"{name} is int of thousands of digits"):
+            LogEntry.from_json({**GOOD, name: 10**5000})
 
 
 @pytest.mark.parametrize("missing", ["id", "index", "recorded_at", "machine_id", "machine_version", "status"])
@@ -122,6 +131,28 @@ def test_one_input_is_one_entry():
     _, plain, _ = advance(head, sc.Input.failed("w", {"code": 3}), at=2.0)
     assert plain.error == {"value": {"code": 3}}
     for entry in (first, record, done, timer, failed, plain):
+        assert LogEntry.from_json(entry.to_text()) == entry
+
+
+@pytest.mark.parametrize(
+    "at", [10**400, -(10**400), float("nan"), float("inf"), "now", True], ids=lambda at: str(at)[:9]
+)
+def test_a_time_that_no_entry_could_hold_is_refused(at: Any):
+    machine = sc.machine(
+        "m", initial="a", states={"a": sc.state(on={"GO": "b"}, after=[sc.after(9, "b")]), "b": sc.state()}
+    )
+    head = begin(machine, execution_id="x", at=1e9).head
+    for grown in (
+        lambda: begin(machine, execution_id="x", at=at),
+        lambda: begin_from(machine, head.snapshot, execution_id="x", at=at),
+        lambda: advance(head, sc.Input(event="GO"), at=at),
+        lambda: resume(head, at=at),
+    ):
+        with pytest.raises(il.InputError, match=r"machine 'm': at=.*give the time in Unix seconds") as raised:
+            grown()
+        assert raised.value.code == "invalid-input"
+    for good in (0, -5, 1e300, 10**300):
+        entry = resume(head, at=good).entry
         assert LogEntry.from_json(entry.to_text()) == entry
 
 

@@ -193,8 +193,9 @@ def test_a_function_that_raises_over_a_fact_stops_the_log_and_loses_nothing():
     assert (second.output, second.status, second.state_hash, effects) == ("paid for", "error", None, ())
     assert stuck.snapshot is head.snapshot
     assert isinstance(stuck.failure, il.HandlerError)
-    with pytest.raises(il.HandlerError):
-        advance(stuck, sc.Input(event="GO"))
+    for moved in (lambda: advance(stuck, sc.Input(event="GO")), lambda: resume(stuck, at=1.0)):
+        with pytest.raises(il.HandlerError):
+            moved()
     with pytest.raises(il.ReplayFailedError) as raised:
         replay(machine, [first, second])
     assert (raised.value.index, raised.value.entry_id, raised.value.snapshot) == (1, second.id, head.snapshot)
@@ -239,6 +240,48 @@ def test_forks_share_their_beginning_and_differ_in_what_follows():
     for length in (0, 5, -1):
         with pytest.raises(il.InvalidLogError, match=f"the log has 4 entries, of which {length} cannot be taken"):
             fork(log, length)
+
+
+@pytest.mark.parametrize("name", ["", "\ud800", 5], ids=repr)
+def test_a_fork_is_an_execution_with_a_name(name: Any):
+    with pytest.raises(il.InputError, match=r"fork\(execution_id=.*give a text") as raised:
+        fork(log_of(counter(), ["UP"]), 1, execution_id=name)
+    assert raised.value.code == "invalid-input"
+
+
+@pytest.mark.parametrize("wrap", [lambda value: value, lambda value: {"in": [{"a": value}]}], ids=["bare", "nested"])
+@pytest.mark.parametrize(
+    ("left", "right"), [(1, True), (0, False), (1, 1.0), (0.0, -0.0), ("1", 1), ([], {}), (None, False)]
+)
+def test_logs_that_say_what_json_tells_apart_differ(wrap: Any, left: Any, right: Any):
+    machine = sc.machine(
+        "m",
+        context={"v": None},
+        initial="a",
+        states={"a": sc.state(on=[sc.on("SET", lambda c, e: sc.stay().set({"v": e["v"]}))])},
+    )
+    head, first, _ = begin(machine, execution_id="x")
+    logs = [
+        [first, advance(head, sc.Input(event={"type": "SET", "v": wrap(value)}, by="host")).entry]
+        for value in (left, right)
+    ]
+    assert logs[0][1].state_hash != logs[1][1].state_hash
+    found = diff(machine, *logs)
+    assert (found.common, len(found.left), len(found.right)) == (1, 1, 1)
+    [change] = found.changes
+    path = "context.v" if wrap(0) == 0 else "context.v.in[0].a"
+    assert (change.path, repr(change.left), repr(change.right)) == (path, repr(left), repr(right))
+    for log in logs:
+        again = [LogEntry.from_json(entry.to_text()) for entry in log]
+        assert (diff(machine, log, again).common, diff(machine, log, again).changes) == (2, ())
+
+
+def test_a_key_may_stand_anywhere_in_what_an_entry_says():
+    said = log_of(counter(), [])[0]
+    one, other = ({"type": "@agent.init", "input": value} for value in ({"a": 1, "b": [2]}, {"b": [2], "a": 1}))
+    assert LogEntry.from_json({**said.to_json(), "event": one}).happened() == (
+        LogEntry.from_json({**said.to_json(), "event": other}).happened()
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,14 @@ from itertools import zip_longest
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
 
 from interlock.errors import (
+    InputError,
     InvalidLogError,
     JournalError,
     LogVersionError,
     ReplayDivergedError,
     ReplayFailedError,
 )
-from interlock.journal.entries import LogEntry
+from interlock.journal.entries import LogEntry, is_name
 from interlock.journal.replaying import Verify, checked_log, replay
 from interlock.statechart import FrozenDict, Machine, Snapshot
 
@@ -35,7 +36,7 @@ def fork(entries: Iterable[LogEntry], length: int, *, execution_id: str | None =
             is to go another way than the original did: under the same key a provider may hand out the answer that it
             gave there. Without one the fork is the same execution, as if it had been cut off.
 
-    Raises :class:`InvalidLogError`.
+    Raises :class:`InvalidLogError`, and :class:`InputError` for an ``execution_id`` that can name none.
     """
     log = checked_log(entries)
     if type(length) is not int or not 1 <= length <= len(log):
@@ -44,6 +45,11 @@ def fork(entries: Iterable[LogEntry], length: int, *, execution_id: str | None =
         )
     if execution_id is None:
         return log[:length]
+    if not is_name(execution_id):
+        raise InputError(
+            f"fork(execution_id={execution_id!r}): give a text that is not empty, and without lone surrogates",
+            code="invalid-input",
+        )
     return tuple(
         replace(entry, metadata=entry.metadata | {"execution_id": execution_id, "forked_from": _origin(entry, length)})
         if entry.is_init
@@ -103,8 +109,6 @@ def diff(
 
 
 def _changes(path: str, left: Any, right: Any) -> list[Change]:
-    if left == right and type(left) is type(right):
-        return []
     pairs: list[tuple[str, Any, Any]] = []
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         one, other = cast("Mapping[str, Any]", left), cast("Mapping[str, Any]", right)
@@ -121,9 +125,15 @@ def _changes(path: str, left: Any, right: Any) -> list[Change]:
         return [Change(path, None, right, "right")]
     elif right is _ABSENT:
         return [Change(path, left, None, "left")]
+    elif _alike(left, right):
+        return []
     else:
         return [Change(path, left, right)]
     return [change for where, one, other in pairs for change in _changes(where, one, other)]
+
+
+def _alike(left: Any, right: Any) -> bool:
+    return type(left) is type(right) and repr(left) == repr(right)  # 1 equals True, and 0.0 equals -0.0
 
 
 LogVerdict: TypeAlias = Literal["ok", "other-version", "diverged", "fails", "invalid"]

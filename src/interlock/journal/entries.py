@@ -7,7 +7,7 @@ In JSON an entry looks like this, and what is not there is left out::
      "event": {"type": "Ask", "question": "…"}, "by": "decision",         # an event that was delivered
      "to": ["worker#2"],                                                  # to which child machine; left out: root
      "invocation": "agent.decide:deciding#1",                             # a piece of work that reports
-    "usage": {"model_calls": 1, "total_tokens": 200, …},                 # what the call behind it has consumed
+     "usage": {"model_calls": 1, "total_tokens": 200, …},                 # what the call behind it has consumed
      "record": {…}, "output": … | "error": {"info": {…}} | {"value": …},   # what it reports
      "timer": "@after:0#4",                                               # a timer that has fired
      "causation_id": "evt_00000000", "metadata": {…}, "verification": {"state_hash": "…"}}
@@ -20,8 +20,8 @@ up: nothing happens by it, but who wanted to take it up as well finds his index 
 from __future__ import annotations
 
 import json
-import math
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, cast, get_args
@@ -33,21 +33,29 @@ from interlock.statechart.frozen import EMPTY, freeze
 
 __all__ = [
     "INIT",
+    "LONGEST_ID",
     "RESUME",
     "SCHEMA_VERSION",
     "EntryStatus",
     "JsonObject",
     "LogEntry",
+    "as_kept",
     "entries_of",
     "entry_id",
+    "input_fields",
+    "is_entry_id",
     "is_iterable",
     "is_name",
+    "is_time",
     "wrong_id",
 ]
 
 SCHEMA_VERSION = 1
 INIT = "@agent.init"
 RESUME = "@agent.resume"
+
+LONGEST_ID = 512
+"""How many characters an id may have: what every database can have an index of."""
 
 JsonObject: TypeAlias = FrozenDict[str, Any]
 
@@ -90,15 +98,23 @@ def is_name(given: object) -> bool:
     return True
 
 
+def is_entry_id(given: object) -> bool:
+    """Whether this can be the id of an entry, or of a thread, in every store."""
+    return isinstance(given, str) and len(given) <= LONGEST_ID and "\0" not in given and is_name(given)
+
+
 def wrong_id(given: object) -> str | None:
     """Return why this cannot be the id that somebody gives an event; None where it can."""
-    if not isinstance(given, str) or not 0 < len(given) <= 512 or "\0" in given:
-        return "give a text of 1 to 512 characters"
-    if not is_name(given):
-        return "the text holds a lone surrogate, which JSON cannot carry"
-    if re.fullmatch(r"evt_\d{8,}", given):
+    if not is_entry_id(given):
+        return f"give a text of 1 to {LONGEST_ID} characters, without NUL and lone surrogates"
+    if re.fullmatch(r"evt_\d{8,}", str(given)):
         return "ids such as evt_00000000 are the log's own, and a later entry would have to have this one"
     return None
+
+
+def is_time(given: object) -> bool:
+    """Whether this can be the time of an entry, in Unix seconds: a number that a database has room for, or None."""
+    return given is None or (type(given) in (int, float) and abs(cast("float", given)) <= sys.float_info.max)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +171,8 @@ class LogEntry:
 
     def happened(self) -> tuple[object, ...]:
         """Return what was told to whom: equal for entries that say the same, whenever and in whatever log."""
-        return (self.to, self.event, self.by, self.invocation, self.record, self.output, self.error, self.timer)
+        said = (self.event, self.record, self.output, self.error)
+        return (self.to, self.by, self.invocation, self.timer, *map(_text, said))
 
     def input(self, event: object = None) -> Input:
         """Return this as the input of a step; ``event`` is its event, read by the machine that it is addressed to."""
@@ -272,6 +289,26 @@ def input_fields(given: Input) -> dict[str, Any]:
     return found
 
 
+def as_kept(given: Input, fields: Mapping[str, Any]) -> Input:
+    """Return an input that holds what its entry will say, so that a step sees live what it sees when it is replayed."""
+    record, output, error = given.record, given.output, given.error
+    if error is not UNSET:
+        written = fields["error"]
+        error = ErrorInfo.from_json(written["info"]) if "info" in written else written["value"]
+    elif fields.get("record", UNSET) is record and fields.get("output", UNSET) is output:
+        return given
+    return Input(
+        address=given.address,
+        event=given.event,
+        by=given.by,
+        invocation=given.invocation,
+        record=fields.get("record", UNSET),
+        output=fields.get("output", UNSET),
+        error=error,
+        usage=fields.get("usage"),
+    )
+
+
 def error_json(error: object) -> dict[str, Any]:
     """Return what an invocation failed with: an error as data, or a plain value."""
     if isinstance(error, BaseException):
@@ -287,11 +324,7 @@ def _is_text(value: object) -> bool:
 
 
 def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_time(value: object) -> bool:
-    return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value))
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63  # as wide as a column
 
 
 def _is_object(value: object) -> bool:
@@ -330,7 +363,7 @@ _CHECKS: dict[str, _Check] = {
     "schema_version": (_is_count, "a whole number"),
     "id": (_is_text, "a text"),
     "index": (_is_count, "a whole number of 0 or more"),
-    "recorded_at": (_is_time, "a time in Unix seconds"),
+    "recorded_at": (is_time, "a time in Unix seconds"),
     "machine_id": (_is_text, "a text"),
     "machine_version": (_is_text, "a text"),
     "status": (lambda value: value in get_args(EntryStatus), "one of " + ", ".join(get_args(EntryStatus))),
@@ -351,8 +384,16 @@ _CHECKS: dict[str, _Check] = {
 _REQUIRED = ("id", "index", "recorded_at", "machine_id", "machine_version", "status")
 
 
+def _text(value: object) -> object:
+    # 1, 1.0 and True are equal, and JSON tells them apart.
+    return value if value is UNSET else json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
 def _short(value: object) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # thousands of digits are more than Python writes
+        return f"{type(value).__name__} of thousands of digits"
     return text if len(text) <= 80 else text[:77] + "..."
 
 

@@ -6,17 +6,26 @@ of them write and read the same entries.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-from interlock.errors import ErrorInfo, InputError, InvalidLogError, NotJsonError, StepError
-from interlock.journal.entries import INIT, RESUME, EntryStatus, JsonObject, LogEntry, entry_id, input_fields, is_name
+from interlock.errors import InputError, InvalidLogError, NotJsonError, StepError
+from interlock.journal.entries import (
+    INIT,
+    RESUME,
+    EntryStatus,
+    JsonObject,
+    LogEntry,
+    as_kept,
+    entry_id,
+    input_fields,
+    is_name,
+    is_time,
+)
 from interlock.journal.hashing import StateHasher
 from interlock.journal.returning import check_returns
 from interlock.statechart import (
-    UNSET,
     Effect,
     FrozenDict,
     Input,
@@ -109,6 +118,7 @@ def begin(
 
     Raises :class:`InputError`, :class:`StepError`, and :class:`NotJsonError` for what cannot be kept.
     """
+    _check_time(machine, at)
     given = machine.input_json(input)
     snapshot, effects = initial_transition(machine, machine.input_from_json(given), at=at)
     event: dict[str, object] = {"type": INIT} if given is None else {"type": INIT, "input": given}
@@ -136,6 +146,7 @@ def begin_from(
     index: int = 0,
 ) -> Advance:
     """Start a log from a snapshot; ``index`` is greater than 0 where it goes on after a migration."""
+    _check_time(machine, at)
     event: dict[str, object] = {"type": INIT, "snapshot": snapshot.dump()}
     return _first(
         machine,
@@ -162,7 +173,6 @@ def _first(
     metadata: Mapping[str, object] | None,
     index: int,
 ) -> Advance:
-    _check_time(machine, at)
     if not is_name(execution_id):
         raise InputError(
             f"machine {machine.id!r}: execution_id={execution_id!r}; give a text that is not empty, and without lone "
@@ -187,12 +197,12 @@ def _first(
 
 def _check_time(machine: Machine[Any, Any, Any], at: object) -> None:
     """Refuse a time that no entry could hold."""
-    if at is None or type(at) is int or (type(at) is float and math.isfinite(at)):
-        return
-    raise InputError(
-        f"machine {machine.id!r}: at={at!r}; give the time in Unix seconds, a number, or leave it out",
-        code="invalid-input",
-    )
+    if not is_time(at):
+        shown = "a number of hundreds of digits" if type(at) is int else repr(at)
+        raise InputError(
+            f"machine {machine.id!r}: at={shown}; give the time in Unix seconds, a number, or leave it out",
+            code="invalid-input",
+        )
 
 
 def head_of(
@@ -235,7 +245,12 @@ def head_of(
 
 
 def resume(head: Head[C], *, at: float | None = None) -> Advance:
-    """Add the entry that says that a worker takes the run up. Nothing happens by it."""
+    """Add the entry that says that a worker takes the run up. Nothing happens by it.
+
+    Raises :class:`StepError` where the log cannot grow, :class:`InputError` for a time that is none.
+    """
+    _check(head)
+    _check_time(head.machine, at)
     index = head.index + 1
     grown = _moved(head, head.snapshot, index=index, name=entry_id(index), digest=head.state_hash)
     entry = LogEntry(
@@ -285,7 +300,7 @@ def advance(
     fields = _input_fields(given, head.machine, index)
     if given.event is not None:
         check_returns(head.machine_at(given.address), given.event, fields["event"])
-    given = _as_kept(given, fields)
+    given = as_kept(given, fields)
     kept = EMPTY if not metadata else freeze(dict(metadata), "metadata")
     failure: StepError | None = None
     effects: tuple[Effect, ...] = ()
@@ -418,26 +433,6 @@ def _input_fields(given: Input, machine: Machine[Any, Any, Any], index: int) -> 
         raise NotJsonError(
             f"{error.reason} (machine {machine.id!r}, entry {index})", path=f"entry.{error.path}"
         ) from error
-
-
-def _as_kept(given: Input, fields: Mapping[str, Any]) -> Input:
-    """Return an input that holds what its entry will say, so that a step sees live what it sees when it is replayed."""
-    record, output, error = given.record, given.output, given.error
-    if error is not UNSET:
-        written = fields["error"]
-        error = ErrorInfo.from_json(written["info"]) if "info" in written else written["value"]
-    elif fields.get("record", UNSET) is record and fields.get("output", UNSET) is output:
-        return given
-    return Input(
-        address=given.address,
-        event=given.event,
-        by=given.by,
-        invocation=given.invocation,
-        record=fields.get("record", UNSET),
-        output=fields.get("output", UNSET),
-        error=error,
-        usage=fields.get("usage"),
-    )
 
 
 def _digest(hasher: StateHasher, snapshot: Snapshot[Any], machine: Machine[Any, Any, Any]) -> str:
