@@ -10,7 +10,7 @@ import anyio.to_thread
 import pytest
 
 from interlock.errors import BindError, LogConflictError, StoreError
-from interlock.journal.stores import Store
+from interlock.journal.stores import Store, ThreadInfo
 from interlock.journal.stores.conformance.probe import entries, entry, snapshot
 
 
@@ -159,6 +159,34 @@ async def test_what_json_cannot_carry_is_refused(open_durable):
             await store.append("t", 0, [given])
         assert refused.value.code == "invalid-append"
     assert await store.read("t") == ()
+    await store.aclose()
+
+
+@pytest.mark.parametrize("at", [10**400, float("inf"), "now"], ids=lambda at: str(at)[:9])
+async def test_a_time_that_no_database_can_hold_is_refused(open_store, at):
+    store = open_store()
+    given = entry(0)
+    object.__setattr__(given, "recorded_at", at)
+    with pytest.raises(StoreError, match="the time of entry 0 is none") as refused:
+        await store.append("t", 0, [given])
+    assert refused.value.code == "invalid-append"
+    assert await store.threads() == ()
+    await store.aclose()
+
+
+async def test_threads_tell_how_their_last_entries_stand(open_store):
+    store = open_store()
+    given = [entry(0, status="working"), entry(1, status="done", recorded_at=10**300, machine_version="2")]
+    await store.append("t", 0, given)
+    [info] = await store.threads()
+    assert info == ThreadInfo(
+        thread_id="t",
+        length=2,
+        status="done",
+        updated_at=1e300,
+        machine_id=given[1].machine_id,
+        machine_version="2",
+    )
     await store.aclose()
 
 

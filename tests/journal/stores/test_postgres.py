@@ -11,7 +11,7 @@ import pytest
 
 from interlock.errors import BindError, MissingExtraError, StoreError
 from interlock.journal.stores import PostgresStore
-from interlock.journal.stores.conformance.probe import entries
+from interlock.journal.stores.conformance.probe import entries, snapshot
 from tests.servers import PASSWORD
 
 
@@ -31,8 +31,17 @@ async def test_an_idle_connection_that_was_ended_is_replaced_without_a_word(open
     await store.aclose()
 
 
-async def test_a_connection_lost_in_the_middle_of_an_append_is_an_error_and_the_store_goes_on(
-    open_postgres, postgres_server, schema
+WRITES = {
+    "append": lambda store: store.append("t", 1, entries(1, 1)),
+    "fork": lambda store: store.fork("t", "u"),
+    "save": lambda store: store.save_snapshot("t", snapshot(0)),
+    "delete": lambda store: store.delete("t"),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+async def test_a_connection_lost_in_the_middle_of_a_write_is_an_error_and_the_store_goes_on(
+    open_postgres, postgres_server, schema, name
 ):
     store = open_postgres()
     await store.append("t", 0, entries(0, 1))
@@ -40,29 +49,53 @@ async def test_a_connection_lost_in_the_middle_of_an_append_is_an_error_and_the_
         other.execute(f"SELECT * FROM {schema}.interlock_threads FOR UPDATE".encode())
         failures: list[StoreError] = []
 
-        async def append() -> None:
+        async def write() -> None:
             try:
-                await store.append("t", 1, entries(1, 1))
+                await WRITES[name](store)
             except StoreError as error:
                 failures.append(error)
 
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(append)
+            tasks.start_soon(write)
             await anyio.to_thread.run_sync(wait_until_somebody_waits, postgres_server)
             kill_all(postgres_server)
     [failed] = failures
     assert (failed.code, failed.retryable) == ("store-failed", True)
-    assert "read the thread" in failed.message
+    assert "whether this was written is not known; read the thread" in failed.message
     assert await store.length("t") == 1
     await store.append("t", 1, entries(1, 1))
     assert await store.length("t") == 2
     await store.aclose()
 
 
-def wait_until_somebody_waits(server) -> None:
+async def test_what_is_being_written_is_finished_before_the_store_is_closed(open_postgres, postgres_server, schema):
+    store = open_postgres()
+    await store.append("t", 0, entries(0, 1))
+    counted: list[object] = []
+
+    async def close() -> None:
+        await store.aclose()
+        with psycopg.connect(postgres_server.conninfo) as another:
+            both = (f"SELECT count(*) FROM {schema}.interlock_{table}".encode() for table in ("entries", "snapshots"))
+            counted.extend(another.execute(sql).fetchone() for sql in both)
+
+    with psycopg.connect(postgres_server.conninfo) as other:
+        other.execute(f"SELECT * FROM {schema}.interlock_threads FOR UPDATE".encode())
+        async with anyio.create_task_group() as tasks:
+            for name in ("append", "save"):
+                tasks.start_soon(WRITES[name], store)
+            await anyio.to_thread.run_sync(wait_until_somebody_waits, postgres_server, 2)
+            tasks.start_soon(close)
+            await anyio.sleep(0.1)
+            assert counted == []
+            other.rollback()
+    assert counted == [(2,), (1,)]
+
+
+def wait_until_somebody_waits(server, number=1) -> None:
     with psycopg.connect(server.conninfo, autocommit=True) as connection:
         sql = b"SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'interlock'"
-        while connection.execute(sql).fetchone() == (0,):
+        while connection.execute(sql).fetchone() < (number,):
             pass
 
 

@@ -1,5 +1,6 @@
 """Redis as it is: what it promises, clusters, lost connections, and what must not be said."""
 
+import signal
 import sys
 import traceback
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from redis.cluster import RedisCluster
 
 from interlock.errors import BindError, LogConflictError, MissingExtraError, StoreError
 from interlock.journal.stores import RedisStore, assert_store_conformance
-from interlock.journal.stores.conformance.probe import entries
+from interlock.journal.stores.conformance.probe import entries, snapshot
 from tests.servers import PASSWORD, Redis, running_redis
 
 ONE_LOOP = pytest.mark.parametrize("anyio_backend", ["trio"])  # what is tried has nothing to do with event loops
@@ -155,10 +156,46 @@ async def test_a_server_that_is_gone_is_an_error_and_found_again_later():
         with pytest.raises(StoreError) as failed:
             await store.append("t", 1, entries(1, 1))
         assert (failed.value.code, failed.value.retryable) == ("store-failed", True)
+        assert "whether this was written is not known; read the thread" in failed.value.message
         with server.again():
             assert await store.read("t") == tuple(entries(0, 1)), "what was acknowledged is there"
             await store.append("t", 1, entries(1, 1))
             await store.aclose()
+
+
+@ONE_LOOP
+async def test_a_write_that_no_answer_came_to_may_have_been_done_and_says_so():
+    with running_redis("--appendonly", "yes", "--appendfsync", "always") as server:
+        store = RedisStore(server.url, timeout=0.2)
+        await store.append("t", 0, entries(0, 1))
+        writes = {
+            "append": lambda: store.append("t", 1, entries(1, 1)),
+            "fork": lambda: store.fork("t", "u"),
+            "save": lambda: store.save_snapshot("t", snapshot(0)),
+            "delete": lambda: store.delete("t"),
+        }
+        for name, write in writes.items():
+            server.process.send_signal(signal.SIGSTOP)
+            with pytest.raises(StoreError) as failed:
+                await write()
+            with pytest.raises(StoreError) as unread:
+                await store.read("t")
+            server.process.send_signal(signal.SIGCONT)
+            assert (failed.value.code, failed.value.retryable) == ("store-failed", True)
+            assert "whether this was written is not known; read the thread" in failed.value.message, name
+            assert "read the thread" not in unread.value.message, "nobody wanted to write"
+            if name == "append":
+                assert await store.length("t") == 2, "it was written, once"
+        await store.aclose()
+
+
+async def test_a_write_that_was_never_begun_is_not_unknown():
+    store = RedisStore("redis://127.0.0.1:1/0", timeout=1)
+    with pytest.raises(StoreError) as failed:
+        await store.append("t", 0, entries(0, 1))
+    assert failed.value.retryable
+    assert "read the thread" not in failed.value.message
+    await store.aclose()
 
 
 async def test_keys_of_a_newer_version_are_left_alone(open_redis, redis_server: Redis):

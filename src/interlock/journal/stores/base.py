@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from interlock.journal.entries import EntryStatus, LogEntry
 
-__all__ = ["SavedSnapshot", "Store", "ThreadInfo"]
+__all__ = ["SavedSnapshot", "Store", "ThreadInfo", "ThreadRow", "thread_info", "thread_row"]
+
+ThreadRow: TypeAlias = tuple[int, EntryStatus, float | None, str, str]
+"""What a thread's row says: length, status, updated_at, machine_id, machine_version."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +31,26 @@ class ThreadInfo:
     updated_at: float | None
     machine_id: str
     machine_version: str
+
+
+def thread_row(entries: Sequence[LogEntry]) -> ThreadRow:
+    """Return what a thread's row says after these entries."""
+    last = entries[-1]
+    at = None if last.recorded_at is None else float(last.recorded_at)
+    return last.index + 1, last.status, at, last.machine_id, last.machine_version
+
+
+def thread_info(thread_id: str, row: ThreadRow) -> ThreadInfo:
+    """Return how a thread stands by its row."""
+    length, status, updated_at, machine_id, machine_version = row
+    return ThreadInfo(
+        thread_id=thread_id,
+        length=length,
+        status=status,
+        updated_at=updated_at,
+        machine_id=machine_id,
+        machine_version=machine_version,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

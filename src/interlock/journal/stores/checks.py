@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import cast
 
 from interlock.errors import BindError, NotJsonError, StoreError
-from interlock.journal.entries import LogEntry, is_iterable
+from interlock.journal.entries import LONGEST_ID, LogEntry, is_entry_id, is_iterable, is_time
 
 __all__ = [
     "check_append",
@@ -15,20 +15,10 @@ __all__ = [
     "closed",
     "duplicate",
     "entry_texts",
-    "is_entry_id",
     "positive",
+    "unknown",
     "whole",
 ]
-
-LONGEST_ID = 512
-"""How many characters an id may have: what every database can have an index of."""
-
-
-def is_entry_id(text: object) -> bool:
-    """Whether a text can be the id of an entry, or of a thread, in every store."""
-    if not isinstance(text, str) or not 0 < len(text) <= LONGEST_ID or "\0" in text:
-        return False
-    return text.isascii() or _encodes(text)
 
 
 def check_thread_id(thread_id: object) -> str:
@@ -75,6 +65,11 @@ def _check_order(thread_id: str, expected_index: int, entries: Sequence[LogEntry
             raise StoreError(
                 f"thread {thread_id!r}: the id of entry {entry.index} is none; give a text of 1 to {LONGEST_ID} "
                 "characters, without NUL and lone surrogates",
+                code="invalid-append",
+            )
+        if not is_time(entry.recorded_at):
+            raise StoreError(
+                f"thread {thread_id!r}: the time of entry {entry.index} is none; give Unix seconds, or None",
                 code="invalid-append",
             )
     if len(entries) > 1:
@@ -166,9 +161,6 @@ def positive(name: str, value: float | None, *, unit: str) -> None:
         raise BindError(f"{name}={value!r}: give a number of {unit} above 0")
 
 
-def _encodes(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def unknown(said: str) -> str:
+    """Return what is said of a write in whose middle the connection to a server was lost."""
+    return f"the connection was lost ({said}), and whether this was written is not known; read the thread"

@@ -6,15 +6,14 @@ import threading
 from collections.abc import Sequence
 
 from interlock.errors import LogConflictError
-from interlock.journal.entries import EntryStatus, LogEntry
-from interlock.journal.stores.base import SavedSnapshot, ThreadInfo
+from interlock.journal.entries import EntryStatus, LogEntry, is_entry_id
+from interlock.journal.stores.base import SavedSnapshot, ThreadInfo, thread_info, thread_row
 from interlock.journal.stores.checks import (
     check_append,
     check_fork,
     check_thread_id,
     closed,
     duplicate,
-    is_entry_id,
     whole,
 )
 
@@ -105,7 +104,7 @@ class MemoryStore:
         """See :meth:`Store.threads`."""
         self._check()
         with self._lock:
-            found = [_info(name, thread.entries) for name, thread in reversed(self._threads.items())]
+            found = [thread_info(name, thread_row(thread.entries)) for name, thread in reversed(self._threads.items())]
         found = [info for info in found if status is None or info.status == status]
         return tuple(found if limit is None else found[: max(whole("limit", limit), 0)])
 
@@ -139,15 +138,3 @@ class MemoryStore:
             raise closed()
         for thread_id in thread_ids:
             check_thread_id(thread_id)
-
-
-def _info(name: str, entries: Sequence[LogEntry]) -> ThreadInfo:
-    last = entries[-1]
-    return ThreadInfo(
-        thread_id=name,
-        length=len(entries),
-        status=last.status,
-        updated_at=last.recorded_at,
-        machine_id=last.machine_id,
-        machine_version=last.machine_version,
-    )

@@ -12,7 +12,7 @@ from interlock.journal.stores.postgres import PostgresStore
 from interlock.journal.stores.redis import RedisStore
 from interlock.journal.stores.sqlite import SQLiteStore
 
-__all__ = ["open_store"]
+__all__ = ["open_store", "redis_address"]
 
 _SCHEMES = ("memory", "sqlite", "postgresql", "postgres", "redis", "rediss", "unix")
 
@@ -66,10 +66,14 @@ def open_store(url: str, *, max_entry_bytes: int | None = None) -> Store:
         return SQLiteStore(unquote(path), max_entry_bytes=max_entry_bytes, **options)
     if scheme in {"postgresql", "postgres"}:
         return PostgresStore(url, max_entry_bytes=max_entry_bytes)
-    address, options, others = _options(url, "durability")
-    if others:
-        address += "?" + urlencode(others)
+    address, options = redis_address(url)
     return RedisStore(address, max_entry_bytes=max_entry_bytes, **options)
+
+
+def redis_address(url: str) -> tuple[str, dict[str, Any]]:
+    """Return what redis-py is to read of a URL, and what is a store's own in it, as keyword arguments."""
+    address, options, others = _options(url, "durability")
+    return address + ("?" + urlencode(others) if others else ""), options
 
 
 def _options(url: str, name: str) -> tuple[str, dict[str, Any], dict[str, str]]:

@@ -12,8 +12,9 @@ from urllib.parse import quote, quote_plus
 
 from interlock.errors import BindError, MissingExtraError, StoreError
 from interlock.journal.entries import LogEntry
-from interlock.journal.stores.checks import closed, positive
-from interlock.journal.stores.sql import SCHEMA_VERSION, SqlStore, TakenError, check_version, thread_row
+from interlock.journal.stores.base import thread_row
+from interlock.journal.stores.checks import closed, positive, unknown
+from interlock.journal.stores.sql import SCHEMA_VERSION, SqlStore, TakenError, check_version
 from interlock.journal.stores.workers import Idle, Workers
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class PostgresStore(SqlStore):
     An append is one statement, and durable when it returns (``synchronous_commit`` is on). The tables are made at the
     first call if they are not there, whoever else makes them at the same time. Needs the extra ``postgres``.
 
-    Where a connection is lost in the middle of an append, nobody here knows whether the server has written it: the
+    Where a connection is lost in the middle of a write, nobody here knows whether the server has done it: the
     :class:`StoreError` says so, and whoever reads the thread again finds all of it or nothing. The store itself goes on
     with a new connection.
 
@@ -116,6 +117,9 @@ class PostgresStore(SqlStore):
         self._sql_first = _ADD.format(t=tables, thread=_BEGIN.format(t=tables)).encode()
         self._lock = threading.Lock()
         self._ready = False
+        self._writes = threading.Condition()
+        self._at_work = 0
+        """How many writes are under way."""
         self._idle: Idle[_Session] = Idle(self._connect, _Session.close, _Session.is_alive)
 
     def __repr__(self) -> str:
@@ -135,21 +139,34 @@ class PostgresStore(SqlStore):
 
     @contextmanager
     def _writing(self) -> Generator[_Session]:
-        with self._session() as session, session.connection.transaction():
+        with self._counted(), self._session(writing=True) as session, session.connection.transaction():
             yield session
 
     def _add(self, thread_id: str, expected_index: int, entries: Sequence[LogEntry], texts: list[str]) -> bool:
         added = (expected_index, _array([entry.id for entry in entries]), _array(texts))
         row = thread_row(entries)
-        with self._session(writing=True) as session:
+        with self._counted(), self._session(writing=True) as session:
             if expected_index:
                 done = session.connection.execute(self._sql_more, (*row, thread_id, expected_index, *added))
             else:
                 done = session.connection.execute(self._sql_first, (*row, thread_id, *added))
             return done.rowcount > 0
 
+    @contextmanager
+    def _counted(self) -> Generator[None]:
+        with self._writes:
+            self._at_work += 1
+        try:
+            yield
+        finally:
+            with self._writes:
+                self._at_work -= 1
+                self._writes.notify_all()
+
     def _shut(self) -> None:
-        self._idle.shut()
+        self._idle.shut()  # from now on nobody gets a connection
+        with self._writes:
+            self._writes.wait_for(lambda: not self._at_work)
 
     @contextmanager
     def _session(self, *, writing: bool = False) -> Generator[_Session]:
@@ -234,9 +251,7 @@ class PostgresStore(SqlStore):
             )
         said = self._without_password(str(error).strip().replace("\n", " "))
         if lost and writing:
-            said = (
-                f"the connection was lost ({said}), and whether the entries are written is not known; read the thread"
-            )
+            said = unknown(said)
         return StoreError(f"{self._place}: {said}", retryable=isinstance(error, OperationalError))
 
     def _cause(self, error: Exception) -> Exception | None:

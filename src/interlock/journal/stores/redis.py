@@ -11,8 +11,8 @@ from typing import Any, TypeVar, cast
 import anyio
 
 from interlock.errors import BindError, LogConflictError, StoreError
-from interlock.journal.entries import EntryStatus, LogEntry
-from interlock.journal.stores.base import SavedSnapshot, ThreadInfo
+from interlock.journal.entries import EntryStatus, LogEntry, is_entry_id
+from interlock.journal.stores.base import SavedSnapshot, ThreadInfo, thread_info, thread_row
 from interlock.journal.stores.checks import (
     check_append,
     check_fork,
@@ -20,8 +20,8 @@ from interlock.journal.stores.checks import (
     closed,
     duplicate,
     entry_texts,
-    is_entry_id,
     positive,
+    unknown,
     whole,
 )
 from interlock.journal.stores.redis_scripts import APPEND, DELETE, SAVE, SHA
@@ -34,7 +34,6 @@ from interlock.journal.stores.redis_server import (
     decoded,
     passwords,
 )
-from interlock.journal.stores.sql import thread_row
 from interlock.journal.stores.workers import Workers
 
 __all__ = ["Durability", "RedisStore"]
@@ -107,7 +106,7 @@ class RedisStore:
         self._check()
         given = check_append(thread_id, expected_index, entries)
         if given:
-            await self._run(lambda: self._append(thread_id, expected_index, given))
+            await self._run(lambda: self._append(thread_id, expected_index, given), writing=True)
 
     def _append(self, thread_id: str, expected_index: int, entries: Sequence[LogEntry]) -> None:
         texts = entry_texts(thread_id, entries, self._max_entry_bytes)
@@ -163,7 +162,7 @@ class RedisStore:
         """See :meth:`Store.fork`."""
         self._check(thread_id)
         check_thread_id(new_thread_id)
-        return await self._run(lambda: self._fork(thread_id, new_thread_id, length))
+        return await self._run(lambda: self._fork(thread_id, new_thread_id, length), writing=True)
 
     def _fork(self, thread_id: str, new_thread_id: str, wanted: int | None) -> int:
         # The two may live on two servers. What was read of a log never changes, and the new one is written at once.
@@ -204,19 +203,21 @@ class RedisStore:
             for name, length, fields in zip(page, said[::2], said[1::2], strict=True):
                 found = [decoded(field) for field in fields if field is not None]
                 if length and len(found) == len(_INFO) and status in {None, found[0]}:
-                    infos.append(_info(name, int(length), found))
+                    kept, at, machine_id, machine_version = found
+                    row = int(length), cast("EntryStatus", kept), float(at) if at else None
+                    infos.append(thread_info(name, (*row, machine_id, machine_version)))
         return infos if limit is None else infos[:limit]
 
     async def delete(self, thread_id: str) -> bool:
         """See :meth:`Store.delete`."""
         self._check(thread_id)
-        return bool(await self._run(lambda: self._script(DELETE, thread_id, [thread_id])))
+        return bool(await self._run(lambda: self._script(DELETE, thread_id, [thread_id]), writing=True))
 
     async def save_snapshot(self, thread_id: str, saved: SavedSnapshot) -> None:
         """See :meth:`Store.save_snapshot`."""
         self._check(thread_id)
         fields = [part for name in _SAVED for part in (name, str(getattr(saved, name)))]
-        await self._run(lambda: self._script(SAVE, thread_id, fields))
+        await self._run(lambda: self._script(SAVE, thread_id, fields), writing=True)
 
     async def load_snapshot(self, thread_id: str) -> SavedSnapshot | None:
         """See :meth:`Store.load_snapshot`."""
@@ -267,22 +268,27 @@ class RedisStore:
         except NoScriptError:  # a server that has not seen it yet, or has been started anew
             return self._client.eval(script, *given)
 
-    async def _run(self, work: Callable[[], T]) -> T:
-        return await self._workers.run(lambda: self._said(work))
+    async def _run(self, work: Callable[[], T], *, writing: bool = False) -> T:
+        return await self._workers.run(lambda: self._said(work, writing=writing))
 
-    def _said(self, work: Callable[[], T]) -> T:
+    def _said(self, work: Callable[[], T], *, writing: bool) -> T:
         from redis.exceptions import ConnectionError as LostError
         from redis.exceptions import RedisError
         from redis.exceptions import TimeoutError as LateError
 
+        begun = False
         try:
             if not self._ready:
                 self._prepare()
+            begun = True
             return work()
         except (RedisError, OSError) as error:
             said = self._hidden(str(error) or type(error).__name__)
             lost = isinstance(error, (LostError, LateError, OSError))
-            raise StoreError(f"Redis: {said}", retryable=lost) from (error if said == str(error) else None)
+            cause = error if said == str(error) else None
+            # Also where it says that it could not connect: that may have been its second try.
+            told = unknown(said) if lost and begun and writing else said
+            raise StoreError(f"Redis: {told}", retryable=lost) from cause
         finally:
             if self._closed and self._own:
                 self._client.connection_pool.disconnect(inuse_connections=False)
@@ -307,15 +313,3 @@ class RedisStore:
         for secret in self._secrets:
             text = text.replace(secret, "***")
         return text
-
-
-def _info(name: str, length: int, fields: Sequence[str]) -> ThreadInfo:
-    status, at, machine_id, machine_version = fields
-    return ThreadInfo(
-        thread_id=name,
-        length=length,
-        status=cast("EntryStatus", status),
-        updated_at=float(at) if at else None,
-        machine_id=machine_id,
-        machine_version=machine_version,
-    )

@@ -22,8 +22,8 @@ from typing import Any, Protocol
 import anyio
 
 from interlock.errors import LogConflictError, StoreError
-from interlock.journal.entries import EntryStatus, LogEntry
-from interlock.journal.stores.base import SavedSnapshot, ThreadInfo
+from interlock.journal.entries import EntryStatus, LogEntry, is_entry_id
+from interlock.journal.stores.base import SavedSnapshot, ThreadInfo, thread_info, thread_row
 from interlock.journal.stores.checks import (
     check_append,
     check_fork,
@@ -31,13 +31,12 @@ from interlock.journal.stores.checks import (
     closed,
     duplicate,
     entry_texts,
-    is_entry_id,
     positive,
     whole,
 )
 from interlock.journal.stores.workers import Workers
 
-__all__ = ["SCHEMA_VERSION", "Database", "Rows", "SqlStore", "TakenError", "check_version", "thread_row"]
+__all__ = ["SCHEMA_VERSION", "Database", "Rows", "SqlStore", "TakenError", "check_version"]
 
 SCHEMA_VERSION = 1
 
@@ -71,13 +70,6 @@ class Database(Protocol):
 
 class TakenError(Exception):
     """An entry's id is there already; which one, its thrower does not know."""
-
-
-def thread_row(entries: Sequence[LogEntry]) -> tuple[int, str, float | None, str, str]:
-    """Return what a thread's row says after these entries: length, status, updated_at, machine_id, machine_version."""
-    last = entries[-1]
-    at = None if last.recorded_at is None else float(last.recorded_at)
-    return last.index + 1, last.status, at, last.machine_id, last.machine_version
 
 
 def check_version(found: object, place: str) -> None:
@@ -260,17 +252,7 @@ class SqlStore(ABC):
             with self._reading() as database:
                 return database.execute(sql, parameters).fetchall()
 
-        return tuple(
-            ThreadInfo(
-                thread_id=row[0],
-                length=row[1],
-                status=row[2],
-                updated_at=row[3],
-                machine_id=row[4],
-                machine_version=row[5],
-            )
-            for row in await self._readers.run(found)
-        )
+        return tuple(thread_info(row[0], row[1:]) for row in await self._readers.run(found))
 
     async def delete(self, thread_id: str) -> bool:
         """See :meth:`Store.delete`."""

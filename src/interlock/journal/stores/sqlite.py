@@ -13,8 +13,9 @@ from typing import Literal, cast
 
 from interlock.errors import BindError, StoreError
 from interlock.journal.entries import LogEntry
+from interlock.journal.stores.base import thread_row
 from interlock.journal.stores.checks import closed, positive
-from interlock.journal.stores.sql import SCHEMA_VERSION, Database, SqlStore, TakenError, check_version, thread_row
+from interlock.journal.stores.sql import SCHEMA_VERSION, Database, SqlStore, TakenError, check_version
 from interlock.journal.stores.workers import Idle, Workers
 
 __all__ = ["SQLiteStore"]
