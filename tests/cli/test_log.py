@@ -125,6 +125,18 @@ def test_an_exported_log_is_read_again(log, here):
     assert "1 entries in common" not in log("diff", "machines:now", ".", "waits", "ended").out
 
 
+def test_a_file_may_be_a_part_of_a_log(log, here):
+    lines = log("show", URL, "ended", "--json").out.splitlines(keepends=True)
+    (here / "tail.jsonl").write_text("".join(lines[1:]), "utf-8")
+    assert log("show", "tail.jsonl", "tail").out.splitlines() == [
+        "tail: door 1, 2 entries, done",
+        "    1  2026-01-01 00:00:01.500Z  Go  by=person 0  -> waiting",
+        "    2  2026-01-01 00:00:01.500Z  Go  by=person 1  -> done",
+    ]
+    assert log("list", "tail.jsonl").out.splitlines()[1].split()[:4] == ["tail", "done", "2", "door"]
+    assert "entry 0: has index 1" in log("check", "machines:now", "tail.jsonl").out
+
+
 def test_what_only_some_terminals_show_is_exported_whole(process, here):
     async def write() -> None:
         store = SQLiteStore(here / "runs.db")
@@ -345,3 +357,14 @@ def test_logs_in_redis(log, redis_server, here):
     url = f"{redis_server.url}"
     redis.Redis.from_url(url).flushall()
     kept_elsewhere(log, url, RedisStore(url, durability="none"), here)
+
+
+def test_logs_in_another_database_of_redis(log, redis_server, here):
+    import redis
+
+    place = redis_server.url.removesuffix("/0")
+    redis.Redis.from_url(place).flushall()
+    url = f"{place}?db=3"
+    kept_elsewhere(log, f"{url}&durability=everysec", RedisStore(url, durability="none"), here)
+    assert "1 of 1 logs" in log("check", "machines:now", url).out
+    assert "there are no logs in this" in refused(log("list", f"{place}?db=4"), 1)

@@ -169,10 +169,10 @@ def show_log(place: str, thread: str, screen: Screen, *, as_json: bool) -> None:
         for entry in entries:
             _put(screen, _dumped(screen, entry.to_json()))
         return
-    first, last = entries[0], entries[-1]
+    last = entries[-1]
     _say(screen, f"{thread}: {last.machine_id} {last.machine_version}, {len(entries)} entries, {last.status}")
-    for entry in entries:
-        _say(screen, entry_line(entry, changed=entry is first or entry.status != entries[entry.index - 1].status))
+    for before, entry in zip((None, *entries), entries, strict=False):
+        _say(screen, entry_line(entry, changed=before is None or entry.status != before.status))
     spent = cost(entries)
     if spent:
         _say(screen, f"in all: {spent}")

@@ -6,7 +6,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlencode
@@ -17,6 +17,8 @@ from interlock.cli.stops import CommandError, UsageError
 from interlock.errors import BindError, InvalidLogError, MissingExtraError, StoreError
 from interlock.journal import LogEntry, Store, ThreadInfo
 from interlock.journal.stores import open_store
+from interlock.journal.stores.base import thread_info, thread_row
+from interlock.journal.stores.opening import redis_address
 
 __all__ = ["Found", "Logs", "open_logs"]
 
@@ -148,7 +150,8 @@ def _read_only(url: str) -> str:
 def _check_redis(url: str) -> None:
     from interlock.journal.stores.redis_server import connected, passwords
 
-    client = connected(url.partition("?")[0], 30.0)
+    address, _ = redis_address(url)
+    client = connected(address, 30.0)
     try:
         there = client.exists("interlock:version")
     except Exception as error:  # noqa: BLE001  # the driver's, which is an extra
@@ -192,18 +195,7 @@ class _Files:
             return Found(name, None, error)
         if not log:
             return Found(name, None, InvalidLogError("the file is empty"))
-        last = log[-1]
-        return Found(
-            name,
-            ThreadInfo(
-                thread_id=name,
-                length=len(log),
-                status=last.status,
-                updated_at=last.recorded_at,
-                machine_id=last.machine_id,
-                machine_version=last.machine_version,
-            ),
-        )
+        return Found(name, replace(thread_info(name, thread_row(log)), length=len(log)))  # a file may be a part
 
     def read(self, thread_id: str) -> tuple[LogEntry, ...]:
         file = self._files.get(thread_id)
