@@ -2,6 +2,7 @@
 
 import sqlite3
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,14 @@ NO_SQLITE = pytest.mark.skipif(
     reason=f"DBOS on SQLite needs SQLite 3.42 or newer for Python 3.12 or newer: this is SQLite "
     f"{sqlite3.sqlite_version}, Python {sys.version.partition(' ')[0]}; the same cases run on PostgreSQL",
 )
+
+
+def until(holds: Callable[[], bool], within: float = 20.0) -> None:
+    """Wait until something holds that another thread brings about."""
+    ends = time.monotonic() + within
+    while not holds():
+        assert time.monotonic() < ends, "it has not come about"
+        time.sleep(0.01)
 
 
 @pytest.fixture

@@ -10,12 +10,20 @@ import pytest
 from pydantic import BaseModel
 
 import interlock as il
-from interlock.errors import BindError, HostError, InputError, LogVersionError, MachineFailedError, MissingExtraError
+from interlock.errors import (
+    BindError,
+    HostError,
+    InputError,
+    LogVersionError,
+    MachineFailedError,
+    MissingExtraError,
+    ReplayDivergedError,
+)
 from interlock.hosts.dbos import DBOSHost, application_version
 from interlock.journal import replay
 from tests.durable import desk
 
-from .conftest import NO_SQLITE
+from .conftest import NO_SQLITE, until
 
 pytestmark = NO_SQLITE
 
@@ -255,6 +263,92 @@ def test_a_workflow_that_was_cancelled_is_said_to_be_lost(launch: Launch):
     with pytest.raises(HostError, match="was cancelled") as lost:
         host.result("a", poll=0.01)
     assert lost.value.code == "workflow-lost"
+
+
+def test_a_limit_that_is_no_number_of_calls_is_said():
+    with pytest.raises(BindError, match="0 or more"):
+        DBOSHost(counter(), max_model_calls=-1)
+
+
+def test_two_threads_that_start_the_same_one_wait_for_the_same(launch: Launch, monkeypatch: pytest.MonkeyPatch):
+    from dbos import DBOS
+
+    host = DBOSHost(counter())
+    launch(host)
+    monkeypatch.setattr("interlock.hosts.dbos._BEGINS_WITHIN", 60.0)
+    both = threading.Barrier(2, timeout=10)
+    asked = DBOS.get_workflow_status
+    looks = iter(range(2))
+
+    def look(workflow_id: str):
+        found = asked(workflow_id)
+        if next(looks, None) is not None:
+            both.wait()  # neither has started it when the other one looks
+        return found
+
+    monkeypatch.setattr(DBOS, "get_workflow_status", look)
+    threads = [threading.Thread(target=host.start, args=(0,), kwargs={"workflow_id": "a"}, daemon=True) for _ in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert not any(thread.is_alive() for thread in threads)
+    assert host._starting == {}
+
+
+def test_a_start_that_fails_leaves_nothing_behind(launch: Launch, monkeypatch: pytest.MonkeyPatch):
+    from dbos import DBOS
+
+    def breaks(*given: object):
+        raise ConnectionError("the database is gone")
+
+    host = DBOSHost(counter())
+    launch(host)
+    with monkeypatch.context() as patched:
+        patched.setattr(DBOS, "start_workflow", breaks)
+        with pytest.raises(ConnectionError):
+            host.start(0, workflow_id="a")
+    assert host._starting == {}
+    host.start(3, workflow_id="a")
+    assert host.result("a", poll=0.01) == 3
+
+
+def test_how_it_stands_may_be_asked_right_after_the_start(launch: Launch):
+    host = DBOSHost(counter())
+    launch(host)
+    host.start(0, workflow_id="a")
+    assert host.standing("a").snapshot.states[-1] == "counter.counting"
+
+
+def test_a_machine_that_has_changed_in_the_same_version_is_said_by_all_who_ask(launch: Launch):
+    from dbos import DBOS
+
+    def machine(first: int) -> il.Machine:
+        plain = il.setup_agent(context=Count, events=[Go], output=int)
+        return plain.machine(
+            "changed",
+            version="1",
+            context=Count(n=first),
+            initial="calling",
+            states={
+                "calling": plain.state(
+                    invoke=plain.call(lambda: 1, name="one", on_done=lambda c, out: plain.goto("waiting", n=out))
+                ),
+                "waiting": plain.state(on=[plain.on(Go, "over")]),
+                "over": plain.final(output=lambda c: c.n),
+            },
+        )
+
+    old = DBOSHost(machine(0))
+    launch(old)
+    old.start(workflow_id="a")
+    until(lambda: old.standing("a").snapshot.states[-1] == "changed.waiting")
+    DBOS.destroy(destroy_registry=True)
+    new = DBOSHost(machine(5))
+    launch(new)
+    for asked in (new.standing, lambda id: new.result(id, poll=0.01)):
+        with pytest.raises(ReplayDivergedError, match="another version="):
+            asked("a")
 
 
 def test_without_the_package_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch):

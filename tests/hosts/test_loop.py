@@ -9,6 +9,8 @@ import interlock as il
 from interlock.errors import BindError, InputError, MachineFailedError, ReplayDivergedError
 from interlock.hosts import run_durably
 from interlock.hosts.loop import message_of
+from interlock.run.settle import machine_error
+from interlock.statechart import Input
 from tests.durable import desk
 
 from .pocket import DiedError, Pocket
@@ -192,6 +194,32 @@ async def test_a_message_that_is_no_event_is_ignored():
     snapshot, entries, ignored = await ended(slow(), engine, writes())
     assert (snapshot.output, ignored) == ({"end": "written"}, [{"type": "Nonsense"}])
     assert [entry.index for entry in entries] == list(range(len(entries)))
+
+
+@pytest.mark.parametrize("junk", [[1], {"a": 1}, 7, "evt_00000001"], ids=repr)
+async def test_an_event_with_an_id_that_is_none_is_ignored(junk: object):
+    engine = Pocket(mail=[(1_001.0, {**message_of(Halt(), None), "id": junk})], lasts={"text 0.slow.writing#1.0": 9})
+    snapshot, _, ignored = await ended(slow(), engine, writes())
+    assert (snapshot.output, ignored) == ({"end": "written"}, [{"type": "Halt"}])
+
+
+@pytest.mark.parametrize("most", [-1, True, 1.0, "3"], ids=repr)
+async def test_a_limit_that_is_no_number_of_calls_is_said(most: object):
+    engine = Pocket()
+    with pytest.raises(BindError, match="0 or more"):
+        await ended(slow(), engine, writes(), max_model_calls=most)
+    assert engine.records == {}
+
+
+async def test_a_machine_that_failed_with_no_exception_fails_as_in_a_run(monkeypatch: pytest.MonkeyPatch):
+    step = il.initial_agent_step(slow(), at=0.0)
+    given = Input(invocation=step.owed.invocations[0].key, error="fatal")
+    over = il.transition_agent_step(step.head.machine, step, given, at=1.0)
+    monkeypatch.setattr("interlock.hosts.loop.initial_agent_step", lambda *given, **more: over)
+    with pytest.raises(MachineFailedError) as failed:
+        await ended(step.head.machine, Pocket())
+    assert failed.value.info == machine_error("slow", "fatal")
+    assert failed.value.info.message == "machine 'slow' has failed with 'fatal'"
 
 
 async def test_an_input_that_is_refused_is_said():

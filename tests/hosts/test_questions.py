@@ -15,7 +15,7 @@ from interlock.hosts.loop import message_of, reply_of
 from interlock.journal import replay
 
 from .clerk import WORKFLOW, Order, clerk
-from .conftest import NO_SQLITE
+from .conftest import NO_SQLITE, until
 from .pocket import DiedError, Pocket
 from .test_loop import ended
 
@@ -137,8 +137,7 @@ def test_on_dbos_questions_are_listed_and_replies_are_checked_before_they_are_se
         host.reply("b", NAME, "Ada")
     for _ in range(2):
         host.reply(WORKFLOW, NAME, "Ada", event_id="mail-1")
-    while len(host.standing(WORKFLOW).pending_inputs) > 1:
-        pass
+    until(lambda: len(host.standing(WORKFLOW).pending_inputs) == 1)
     assert [item.prompt for item in host.standing(WORKFLOW).pending_inputs] == ["Where do you live, Ada?"]
     host.reply(WORKFLOW, "address", HOME)
     assert host.result(WORKFLOW, poll=0.01) == WHOLE
