@@ -252,8 +252,58 @@ async def test_a_host_that_cannot_carry_it_out_is_told_so():
             "b": decides.final(output=""),
         },
     )
-    with pytest.raises(il.BindError, match="machine 'game', state 'a' asks a model to decide"):
-        await il.run_agent(writing(il.machine_tool(game)), executors=models.executors)
+    tool = il.machine_tool(game)
+    with pytest.raises(il.BindError, match="tool 'game': machine 'game', state 'a' asks a model to decide") as caught:
+        await il.run_agent(writing(tool), executors=models.executors)
+    assert caught.value.code == "missing-executor"
+    assert not models.told, "nothing was paid before"
+    # A tool that only a function names is not known before.
+    named = writing()
+    words = il.setup_agent(events=[], output=str)
+    named = words.machine(
+        "named",
+        context={},
+        initial="a",
+        states={
+            "a": words.state(
+                invoke=words.generate_text(
+                    name="draft",
+                    model="quick",
+                    prompt="?",
+                    tools=lambda c: [tool],
+                    on_done=lambda c, text: words.goto("b"),
+                )
+            ),
+            "b": words.final(output="x"),
+        },
+    )
+    result = await il.run_agent(named, executors=models.executors)
+    assert isinstance(result, il.Done), result
+    assert (
+        models.told[0].value.startswith("game cannot be run: tool 'game'")
+        or "asks a model to decide" in models.told[0].value
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"max_model_calls": -1},
+        {"max_model_calls": "x"},
+        {"store": 5},
+        {"store": "sqlite:runs.db"},
+        {"timers": "x"},
+        {"user_input": 5},
+        {"on_trace": 5},
+        {"executors": 5},
+        {"actors": 5},
+    ],
+)
+def test_arguments_that_mean_nothing_are_said_when_it_is_made(wrong: dict[str, Any]):
+    with pytest.raises(il.BindError, match=next(iter(wrong))):
+        il.machine_tool(archive(), **wrong)
+    with pytest.raises(il.BindError, match="give a machine"):
+        il.machine_tool(5)  # type: ignore[arg-type]
 
 
 async def test_the_budget_of_the_run_that_calls_it_is_its_budget():

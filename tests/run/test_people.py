@@ -19,6 +19,10 @@ from interlock.journal.stores import SQLiteStore
 from tests.run.test_cases import ROOT
 
 
+class Text(BaseModel, frozen=True):
+    text: str = ""
+
+
 class Leave(il.Event, actor="human"):
     """Never mind."""
 
@@ -634,3 +638,29 @@ async def test_of_two_sessions_that_both_stand_at_the_question_one_wins():
     assert lost.snapshot is not None
     assert lost.snapshot.value == "asking"
     assert replay(ONE, await store.read("t")).snapshot.output.name == "Ada"
+
+
+async def test_a_question_that_cannot_be_worded_fails_the_run_and_keeps_what_was_paid():
+    words = il.setup_agent(context=Text, events=[], output=str)
+    machine = words.machine(
+        "m",
+        context=Text(),
+        initial="writing",
+        states={
+            "writing": words.state(
+                invoke=words.generate_text(
+                    model="m", prompt="?", on_done=lambda c, text: words.goto("asking", text=text)
+                )
+            ),
+            "asking": words.state(invoke=words.user_input(lambda c: f"Send {c.txet}?", on_done="over")),  # type: ignore[attr-defined]
+            "over": words.final(output="over"),
+        },
+    )
+    result = await il.run_agent(machine, executors=il.ScriptedExecutors(text=["dear"]))
+    assert isinstance(result, il.Failed)
+    assert (result.cause, result.error.code) == ("machine", "handler-raised")
+    assert result.snapshot is not None
+    assert result.snapshot.context == Text(text="dear")
+    assert result.usage.model_calls == 1
+    async with il.AgentSession(machine, executors=il.ScriptedExecutors(text=["dear"])) as session:
+        assert isinstance(await session.settled(), il.Failed)

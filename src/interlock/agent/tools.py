@@ -69,6 +69,9 @@ class Tool:
             input_schema=freeze({name: value for name, value in schema.items() if name != "title"}),
         )
 
+    def check(self, executors: object, where: str) -> None:
+        """Refuse, before a run begins, executors that this tool could not work with; ``where`` says whose it is."""
+
     def bind(self, given: object) -> Callable[[], object] | ErrorTextOutput:
         """Return the function with its arguments, checked and decoded; or what to answer to arguments that do not fit.
 

@@ -86,9 +86,7 @@ def check_arguments(
     """Refuse options that mean nothing; ``observers`` are those that are single functions, by keyword."""
     if decisions not in ("concurrent", "one-at-a-time"):
         raise _wrong(f"decisions={decisions!r}; give 'concurrent' or 'one-at-a-time'")
-    check_max_model_calls(max_model_calls)
-    if timers not in ("wait", "return"):
-        raise _wrong(f"timers={timers!r}; give 'wait' or 'return'")
+    _check_limits(max_model_calls=max_model_calls, timers=timers)
     if abort is not None and not isinstance(abort, Abort):
         raise _wrong(f"abort={short(abort)}; give an Abort()")
     if clock is not None and not all(callable(getattr(clock, name, None)) for name in ("now", "sleep_until")):
@@ -100,9 +98,32 @@ def check_arguments(
             raise _wrong(f"event_id={short(event_id)} names an event; give event= with it")
     if replies is not None and not isinstance(replies, Mapping):
         raise _wrong(f"replies={short(replies)}; give replies by the id of their question")
-    for name, given in observers.items():
+    _check_functions(observers)
+
+
+def check_run(*, store: object, max_model_calls: object, timers: object, **functions: object) -> None:
+    """Refuse options of a run inside another one that mean nothing."""
+    _check_limits(max_model_calls=max_model_calls, timers=timers)
+    if store is not None:
+        _check_store(store)
+    _check_functions(functions)
+
+
+def _check_limits(*, max_model_calls: object, timers: object) -> None:
+    check_max_model_calls(max_model_calls)
+    if timers not in ("wait", "return"):
+        raise _wrong(f"timers={timers!r}; give 'wait' or 'return'")
+
+
+def _check_functions(functions: Mapping[str, object]) -> None:
+    for name, given in functions.items():
         if given is not None and not callable(given):
             raise _wrong(f"{name}={short(given)} is no function; give one that takes {_TAKEN[name]}")
+
+
+def _check_store(store: object) -> None:
+    if isinstance(store, type) or not isinstance(store, Store):
+        raise _wrong(f"store={short(store)}; give a store, such as SQLiteStore('runs.db')")
 
 
 def _check_thread(*, execution_id: object, store: object, thread_id: object, budget: object) -> None:
@@ -111,8 +132,8 @@ def _check_thread(*, execution_id: object, store: object, thread_id: object, bud
             raise _wrong(f"{name}={short(given)}; give a text that is not empty, and without lone surrogates")
     if (store is None) != (thread_id is None):
         raise _wrong("store= and thread_id= belong together: where the log is kept, and under which name")
-    if store is not None and (isinstance(store, type) or not isinstance(store, Store)):
-        raise _wrong(f"store={short(store)}; give a store, such as SQLiteStore('runs.db')")
+    if store is not None:
+        _check_store(store)
     if budget not in ("run", "thread"):
         raise _wrong(f"budget={short(budget)}; give 'run' or 'thread'")
     if budget == "thread" and store is None:

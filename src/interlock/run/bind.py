@@ -11,6 +11,7 @@ from interlock.agent.decide import DECIDE, DecideSpec
 from interlock.agent.emitting import declared_emits
 from interlock.agent.events import EventClass
 from interlock.agent.text import TextSpec
+from interlock.agent.tools import Tool
 from interlock.agent.user_input import UserInputSpec
 from interlock.errors import BindError, did_you_mean
 from interlock.run.arguments import check_executor
@@ -22,9 +23,12 @@ from interlock.statechart import Invoke
 __all__ = ["check", "check_heard", "whole_loops"]
 
 
-def check(machine: AnyMachine, executors: Executors) -> None:
-    """Raise :class:`BindError` if some state of the machine, or of a machine below it, asks for what nobody can do."""
-    for where, owner, invoke in _invocations(machine):
+def check(machine: AnyMachine, executors: Executors, *, of: str = "") -> None:
+    """Raise :class:`BindError` if some state of the machine, or of a machine below it, asks for what nobody can do.
+
+    ``of`` says whose tool the machine is, if it is one.
+    """
+    for where, owner, invoke in _invocations(machine, of):
         if isinstance(invoke.logic, DecideSpec) or invoke.src == DECIDE:
             if executors.decide is None:
                 raise BindError(
@@ -35,6 +39,8 @@ def check(machine: AnyMachine, executors: Executors) -> None:
         elif isinstance(invoke.logic, UserInputSpec):
             continue  # without a function to ask with, it is a wait
         elif is_text(invoke.src, invoke.logic):
+            for tool in _tools(invoke.logic):
+                tool.check(executors, where)
             executor = executor_of(invoke.src, invoke.logic, executors)
             if executor is not None:
                 check_executor(executor, f"{where}: the executor of the text request{_named(invoke.logic)}")
@@ -80,13 +86,13 @@ def check_heard(machine: AnyMachine, types: Iterable[str]) -> None:
             )
 
 
-def _invocations(machine: AnyMachine) -> Iterator[tuple[str, AnyMachine, Invoke]]:
+def _invocations(machine: AnyMachine, of: str) -> Iterator[tuple[str, AnyMachine, Invoke]]:
     """Yield each invocation of a function or model in a tree of machines, with its place and the machine it is in."""
     for chain, current in _tree(machine):
         children = _machines(current)
         for place, invoke in _places(chain, current):
             if invoke.src not in children:
-                yield place, current, invoke
+                yield f"{of}{place}", current, invoke
 
 
 def _tree(machine: AnyMachine) -> Iterator[tuple[str, AnyMachine]]:
@@ -113,6 +119,13 @@ def _places(chain: str, machine: AnyMachine) -> Iterator[tuple[str, Invoke]]:
 
 def _machines(machine: AnyMachine) -> dict[str, AnyMachine]:
     return {name: cast("AnyMachine", source) for name, source in machine.sources.items() if machine.is_machine(name)}
+
+
+def _tools(logic: object) -> Iterable[Tool]:
+    """Return the tools of a text request that are known before it is worded."""
+    if not isinstance(logic, TextSpec) or callable(logic.definition.tools):
+        return ()
+    return logic.definition.all_tools(logic.known, None, logic.definition.place()).values()
 
 
 def _named(logic: object) -> str:

@@ -28,9 +28,10 @@ from interlock.agent.reading import classes_of, parse_event
 from interlock.agent.reasons import reason_of, short
 from interlock.agent.text_requests import ToolDescriptor
 from interlock.agent.tools import Tool, tool
-from interlock.errors import DefinitionError, InputError
+from interlock.errors import BindError, DefinitionError, InputError
 from interlock.journal import Store
 from interlock.run import bind
+from interlock.run.arguments import check_run, checked_executors, checked_machine
 from interlock.run.border import AnyMachine
 from interlock.run.clock import Clock, SystemClock
 from interlock.run.driver import Timers
@@ -75,6 +76,11 @@ class MachineTool(Tool):
         shown = {name: value for name, value in schema.items() if name not in ("title", "description")}
         return ToolDescriptor(name=self.name, description=self.description, input_schema=freeze(shown))
 
+    def check(self, executors: object, where: str) -> None:
+        """Refuse executors that the machine could not run with: before its caller has paid for anything."""
+        if self.executors is None:
+            bind.check(self.machine, cast("Executors", executors), of=f"{where}, tool {self.name!r}: ")
+
     def bind(self, given: object) -> Callable[[], object] | ErrorTextOutput:
         """Return the run with its input, checked; or what to answer to arguments that do not fit."""
         try:
@@ -114,7 +120,10 @@ class MachineTool(Tool):
         scope = tool_scope()
         # With its words: in a fork of the outer log the same call may be made with others.
         thread_id = f"{self.name}:{uuid.uuid4().hex}" if scope is None else f"{scope.key}{words}"
-        return self._told(await self._run(thread_id, scope, input=given, execution_id=thread_id), thread_id)
+        try:
+            return self._told(await self._run(thread_id, scope, input=given, execution_id=thread_id), thread_id)
+        except BindError as error:  # a tool that was named by a function: nobody could know before
+            return ErrorTextOutput(value=f"{self.name} cannot be run: {error.message}")
 
     async def _resume(self, thread_id: str, event: dict[str, JsonValue] | None = None) -> ToolResultOutput:
         scope, store = tool_scope(), cast("Store", self.store)
@@ -225,8 +234,12 @@ def machine_tool(
         on_trace: called with what happens in it.
 
     Raises :class:`DefinitionError` (``invalid-tool``) for a machine whose input has no fields, and :class:`BindError`
-    where the executors that were given do not suffice.
+    for arguments that mean nothing, and where the executors that were given do not suffice. Whether those of the run
+    do is said when that run begins (for tools that a function names: when the tool is called, to the model).
     """
+    checked_machine(machine, actors)
+    check_run(store=store, max_model_calls=max_model_calls, timers=timers, user_input=user_input, on_trace=on_trace)
+    checked_executors(executors)
     provided = machine.provide(actors) if actors else machine
     if executors is not None:
         bind.check(provided, executors)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from interlock.errors import AbortedError, ErrorInfo, JournalError, NotJsonError
+from interlock.errors import AbortedError, ErrorInfo, JournalError, NotJsonError, StepError
 from interlock.run.border import error_info
 from interlock.run.driver import Driver
 from interlock.run.replies import pending_inputs
@@ -37,7 +37,11 @@ def settle(driver: Driver[Any], usage: RunUsage, late: Callable[[], Awaitable[Ru
         aborted = _aborted(snapshot, driver.aborted)
         return Failed(cause="aborted", error=error_info(aborted), exception=aborted, **told)
     if snapshot.status == "active":
-        return Idle(timers=driver.pending, pending_inputs=pending_inputs(snapshot), **told)
+        try:
+            questions = pending_inputs(snapshot)
+        except StepError as raised:  # the words of a question are the machine's as well
+            return Failed(cause="machine", error=error_info(raised), exception=raised, **told)
+        return Idle(timers=driver.pending, pending_inputs=questions, **told)
     error = machine_error(snapshot.machine_id, snapshot.error)
     failed = driver.failed_work(error)
     return Failed(
