@@ -35,6 +35,7 @@ from interlock.statechart import invoke as engine_invoke
 from interlock.statechart import machine as engine_machine
 from interlock.statechart import state as engine_state
 from interlock.statechart.context import TypeRefusedError, context_type_of
+from interlock.statechart.json_type import JsonType
 from interlock.statechart.narrowing import Narrowing
 
 __all__ = ["Agent"]
@@ -169,7 +170,7 @@ class Agent(Reactions[P, C, I, O], States[P, C, I, O], Asking[P, C, I, O]):
         spec = UserInputSpec(
             name=name,
             prompt=self._adapted(prompt, "user_input(prompt=)", ("context",)),
-            reply=made,
+            reply=JsonType(made),
             metadata=dict(metadata or {}),
         )
         return engine_invoke(

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
-from pydantic import TypeAdapter
-from pydantic_core import to_json, to_jsonable_python
+from pydantic_core import to_jsonable_python
 
 from interlock.agent.reasons import reason_of, short
 from interlock.errors import CallResultError, DefinitionError
 from interlock.statechart.frozen import freeze
+from interlock.statechart.json_type import JsonType
 
 __all__ = ["CallSpec"]
 
@@ -50,26 +50,22 @@ class CallSpec:
         """Return the function's answer as strict JSON; raises :class:`CallResultError` if it is of another type."""
         try:
             checked = self._answer.validate_python(answer)
-            return freeze(self._written(checked))
+            if self._answer.adapter.core_schema["type"] == "any":
+                # Where nothing is declared, the adapter would write NaN as null without a word.
+                return freeze(to_jsonable_python(answer, by_alias=False, inf_nan_mode="constants"))
+            return self._answer.keep(checked)
         except Exception as error:
             raise self._refused(answer, reason_of(error)) from error
 
     def decode(self, output: object) -> object:
         """Return what :meth:`encode` made as the type that the function is annotated with."""
-        return self._answer.validate_json(to_json(output))
-
-    def _written(self, answer: object) -> object:
-        if self._answer.core_schema["type"] == "any":
-            # Where nothing is declared, the adapter would write NaN as null without a word.
-            return to_jsonable_python(answer, inf_nan_mode="constants")
-        written: object = self._answer.dump_python(answer, mode="json", warnings="error")
-        return written
+        return self._answer.read(output)
 
     @cached_property
-    def _answer(self) -> TypeAdapter[Any]:
+    def _answer(self) -> JsonType[Any]:
         annotation = _returned(self.function)
         try:
-            return TypeAdapter(annotation)
+            return JsonType(annotation)
         except Exception as error:  # noqa: BLE001  # a type says itself how it is checked
             raise DefinitionError(
                 f"call({self.name}): the return annotation {annotation!r} is no type that JSON can carry; "

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from pydantic_core import to_json
-
 from interlock.agent.reasons import short
-from interlock.errors import DefinitionError, InputError
+from interlock.errors import DefinitionError, InputError, NotJsonError
 from interlock.statechart import Machine
 from interlock.statechart.frozen import freeze
 
@@ -60,6 +57,8 @@ class ChildSpec:
         kind = self.machine.output_type
         if kind is None:
             return output
-        if output is None or isinstance(output, str | int | float | tuple | Mapping):
-            return kind.validate_json(to_json(output))
-        return kind.validate_python(output)  # a machine in this process has made it already
+        try:
+            data: object = freeze(output)
+        except NotJsonError:
+            return kind.validate_python(output)  # a machine in this process has made it already
+        return kind.read(data)

@@ -14,7 +14,7 @@ import inspect
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal, Self, TypeAlias, Unpack
 
-from pydantic import AliasChoices, BaseModel, ConfigDict
+from pydantic import AliasChoices, AliasPath, BaseModel, ConfigDict
 from pydantic.fields import FieldInfo
 
 from interlock.errors import DefinitionError, did_you_mean
@@ -105,6 +105,7 @@ def check_event_class(event: type[Event]) -> None:
     for name, field in event.model_fields.items():
         if "type" in _aliases(field):
             raise _refused(event, f"field {name!r} is 'type' in JSON, where the event's own type stands; rename it")
+        _check_names_in_json(event, name, field)
     found = find_mutable(event)
     if found is not None:
         raise _refused(event, found)
@@ -162,9 +163,28 @@ def _checked_actor(event: type[Event], given: Actor | None) -> Actor | None:
 
 
 def _aliases(field: FieldInfo) -> list[object]:
+    return [field.alias, field.serialization_alias, *_read_under(field)]
+
+
+def _read_under(field: FieldInfo) -> list[object]:
+    """Return the keys under which a field may stand in JSON besides its own name."""
     validation = field.validation_alias
     choices = validation.choices if isinstance(validation, AliasChoices) else [validation]
-    return [field.alias, field.serialization_alias, *choices]
+    return [choice.path[0] if isinstance(choice, AliasPath) else choice for choice in choices if choice is not None]
+
+
+def _check_names_in_json(event: type[Event], name: str, field: FieldInfo) -> None:
+    read = _read_under(field)
+    taken = [alias for alias in read if alias != name and alias in event.model_fields]
+    if taken:
+        raise _refused(event, f"field {name!r} is {taken[0]!r} in JSON, where the field of that name stands; rename it")
+    written = field.serialization_alias
+    if event.model_config.get("serialize_by_alias") and written is not None and written not in (name, *read):
+        raise _refused(
+            event,
+            f"field {name!r} would be written as {written!r}, under which it is not read: leave out "
+            "serialize_by_alias=True, or give it one alias for both",
+        )
 
 
 def _first(names: Iterable[str]) -> str:

@@ -181,7 +181,7 @@ def _fixed(event: EventClass, given: object) -> JsonObject:
 def _check_values(event: EventClass, fixed: JsonObject) -> None:
     """Refuse fixed fields that the event's class would never take, whatever the others are."""
     try:
-        event.model_validate_json(to_json(fixed))
+        event.model_validate_json(to_json(fixed), by_alias=True, by_name=True)
     except ValidationError as error:
         whole = not any(item["type"] == "missing" for item in error.errors())
         wrong = [item for item in error.errors() if item["loc"] and item["loc"][0] in fixed]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic import TypeAdapter
-from pydantic_core import to_json
 
 from interlock.agent.reasons import reason_of, short
 from interlock.errors import DefinitionError, InputError
 from interlock.statechart.frozen import freeze
+from interlock.statechart.json_type import JsonType
 
 __all__ = ["DeclaredOutput", "adapter_of"]
 
@@ -32,12 +32,12 @@ class DeclaredOutput:
 
     def __init__(self, kind: type[object]) -> None:
         self.name: str = getattr(kind, "__name__", str(kind))
-        self._adapter = adapter_of(kind, "done(): ")
+        self._type: JsonType[object] = JsonType(adapter_of(kind, "done(): "))
 
     def __call__(self, output: object) -> object:
         """Return an output, which is JSON, as the declared type; raises :class:`InputError` where it is none."""
         try:
-            return self._adapter.validate_json(to_json(output))
+            return self._type.read(output)
         except Exception as error:
             raise InputError(
                 f"the state's output {short(output)} is no {self.name}, which agent.done({self.name}, ...) declares: "
@@ -48,7 +48,7 @@ class DeclaredOutput:
     def refusal(self, output: object) -> str | None:
         """Return why a constant output can never be of this type; None where it is."""
         try:
-            self._adapter.validate_json(to_json(freeze(output, models=True)))
+            self._type.read(freeze(output, models=True))
         except Exception as error:  # noqa: BLE001  # validators and serializers are other people's code
             return reason_of(error)
         return None

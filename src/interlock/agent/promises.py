@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, is_typeddict
 
-from pydantic import TypeAdapter
-
 from interlock.agent.adapting import Adapted
 from interlock.agent.outputs import DeclaredOutput
 from interlock.agent.reasons import reason_of, short
@@ -13,7 +11,7 @@ from interlock.agent.walking import Place, places, transitions, wording_of
 from interlock.errors import DefinitionError
 from interlock.statechart import UNSET, Machine, State
 from interlock.statechart.definition import WithAt
-from interlock.statechart.frozen import freeze
+from interlock.statechart.json_type import JsonType
 
 __all__ = ["check_promises"]
 
@@ -30,7 +28,7 @@ def check_promises(machine: Machine[Any, Any, Any]) -> None:
                 _check_final(machine, machine.output_type, key, state)
 
 
-def _check_final(machine: Machine[Any, Any, Any], kind: TypeAdapter[Any], key: str, state: State) -> None:
+def _check_final(machine: Machine[Any, Any, Any], kind: JsonType[Any], key: str, state: State) -> None:
     if _is_function(state.output):
         return
     if state.output is UNSET:
@@ -53,9 +51,9 @@ def _check_final(machine: Machine[Any, Any, Any], kind: TypeAdapter[Any], key: s
         )
 
 
-def _refusal(kind: TypeAdapter[Any], output: object) -> str | None:
+def _refusal(kind: JsonType[Any], output: object) -> str | None:
     try:
-        kind.validate_python(freeze(output, "output", models=True))
+        kind.keep(kind.validate_python(output), "output")  # as when the machine ends
     except Exception as error:  # noqa: BLE001  # validators and serializers are other people's code
         return reason_of(error)
     return None

@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, Unpack, cast
 
 from pydantic import Field, TypeAdapter, ValidationError
-from pydantic_core import to_json, to_jsonable_python
 
 from interlock.agent.contract import StreamExecutor, TextExecutor
 from interlock.agent.descriptors import OF_EVENTS
@@ -29,6 +28,7 @@ from interlock.agent.tools import GivenTools, Tool, named_tools
 from interlock.agent.wording import Place, Wording, check_wording, worded
 from interlock.errors import DefinitionError, InputError, did_you_mean
 from interlock.statechart.frozen import freeze
+from interlock.statechart.json_type import JsonType
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as DefaultedTypeVar  # as Python 3.13 has them
@@ -110,6 +110,10 @@ class TextRequestDefinition(Generic[I, O]):
             raise self.wrong(f"output: the type has no JSON schema: {reason_of(error)}") from None
         return schema
 
+    @cached_property
+    def _answer(self) -> JsonType[O]:
+        return JsonType(self.output)
+
     def with_executor(self, executor: TextExecutor | StreamExecutor, /) -> TextRequestDefinition[I, O]:
         """Return this request as one that ``executor`` carries out, whatever the executors of the run are."""
         return replace(self, executor=executor)
@@ -139,7 +143,7 @@ class TextRequestDefinition(Generic[I, O]):
                 code="invalid-input",
             )
         try:
-            return self.input.validate_json(to_json(given))
+            return JsonType[I](self.input).read(given)
         except Exception as error:  # noqa: BLE001  # validators and serializers are other people's code
             needs = (
                 "it needs an input, and none is given" if given is None else f"the input {short(given)} does not fit"
@@ -153,14 +157,13 @@ class TextRequestDefinition(Generic[I, O]):
                 return output.encode(errors="replace").decode()
             raise ValueError(f"the answer is no text: {short(output)}")
         try:
-            checked = self.output.validate_json(to_json(plain(to_jsonable_python(output, inf_nan_mode="constants"))))
-            return plain(self.output.dump_python(checked, mode="json", by_alias=True, warnings="error"))
+            return plain(self._answer.keep(self._answer.accept(output)))
         except Exception as error:  # noqa: BLE001  # validators and serializers are other people's code
             raise ValueError(reason_of(error)) from None
 
     def decode(self, output: object) -> object:
         """Return what :meth:`write_output` made as the type that ``on_done`` gets."""
-        return output if self.output is None else self.output.validate_json(to_json(output))
+        return output if self.output is None else self._answer.read(output)
 
     def all_tools(self, known: Mapping[str, Tool], argument: object, place: Place) -> dict[str, Tool]:
         """Return the tools of a request by name; ``known`` are those that names may stand for."""

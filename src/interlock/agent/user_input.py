@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from pydantic import TypeAdapter
-from pydantic_core import to_json, to_jsonable_python
 
 from interlock.agent.plain import plain
 from interlock.agent.reasons import reason_of, short
@@ -16,6 +15,7 @@ from interlock.agent.wording import Place
 from interlock.errors import DefinitionError, InputError
 from interlock.statechart import OwedInvocation
 from interlock.statechart.frozen import freeze
+from interlock.statechart.json_type import JsonType
 
 __all__ = ["USER_INPUT", "UserInputRequest", "UserInputSpec", "user_input_request"]
 
@@ -64,7 +64,7 @@ class UserInputSpec:
 
     name: str | None
     prompt: str | Callable[..., object]
-    reply: TypeAdapter[Any]
+    reply: JsonType[Any]
     metadata: Mapping[str, object]
     waits: bool = True
     """Nobody in this process works on it: a run with nothing else to do has settled."""
@@ -88,11 +88,7 @@ class UserInputSpec:
     def encode(self, reply: object, what: str) -> object:
         """Return a reply as strict JSON; raises :class:`InputError` naming ``what`` it answers."""
         try:
-            # By name: an alias for writing need not be one for reading. What is kept must come back, and is tried.
-            given = plain(to_jsonable_python(reply, by_alias=False, inf_nan_mode="constants"))
-            checked = self.decode(given)
-            output = plain(self.reply.dump_python(checked, mode="json", by_alias=False, warnings="error"))
-            self.decode(output)
+            output = plain(self.reply.keep(self.reply.accept(reply)))
         except Exception as error:  # noqa: BLE001  # validators and serializers are other people's code
             raise InputError(
                 f"the reply {short(reply)} to {what} does not fit: {reason_of(error)}", code="invalid-reply"
@@ -101,7 +97,7 @@ class UserInputSpec:
 
     def decode(self, output: object) -> object:
         """Return what :meth:`encode` made as the type that ``on_done`` gets."""
-        return self.reply.validate_json(to_json(output), by_alias=True, by_name=True)
+        return self.reply.read(output)
 
 
 def user_input_request(owed: OwedInvocation) -> UserInputRequest:

@@ -158,7 +158,8 @@ def _freeze_deep(value: Any, path: str, *, models: bool) -> Any:
                 _check_text(k, where)
                 children.append((v, f"{where}.{k}"))
         elif models and (isinstance(item, BaseModel) or (is_dataclass(item) and not isinstance(item, type))):
-            data = to_jsonable_python(item, inf_nan_mode="constants")
+            # By name: an alias for writing need not be one for reading.
+            data = to_jsonable_python(item, by_alias=False, inf_nan_mode="constants")
             done[key] = freeze(data, where)
             continue
         else:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from pydantic import TypeAdapter
 from pydantic_core import to_json
 
 from interlock.errors import (
@@ -14,6 +13,7 @@ from interlock.errors import (
     HandlerError,
     InputError,
     InvalidMoveError,
+    NotJsonError,
     StepError,
     did_you_mean,
 )
@@ -25,6 +25,7 @@ from interlock.statechart.definition import State, name_of
 from interlock.statechart.effects import Effect
 from interlock.statechart.events import INIT, Event, InternalEvent, event_to_json
 from interlock.statechart.frozen import FrozenDict, freeze
+from interlock.statechart.json_type import JsonType
 from interlock.statechart.loading import load
 from interlock.statechart.reasons import reason_of
 from interlock.statechart.saving import saved_context
@@ -80,8 +81,8 @@ class Machine(Generic[C, I, O]):
         self.sources: Mapping[str, Any] = sources
         self.migrate = migrate
         self.event_types: Mapping[str, Any] = event_types
-        self.input_type: TypeAdapter[Any] | None = input_type
-        self.output_type: TypeAdapter[Any] | None = output_type
+        self.input_type: JsonType[Any] | None = input_type
+        self.output_type: JsonType[Any] | None = output_type
         self._initial_context = context
         self._machines = frozenset(name for name, source in sources.items() if isinstance(source, Machine))
         # Whether no child of it can be a machine, so that a step is this machine's alone.
@@ -202,7 +203,7 @@ class Machine(Generic[C, I, O]):
             return given
         try:
             if isinstance(given, FrozenDict):  # from a parent machine, as JSON: read as such, for strict types
-                return self.input_type.validate_json(to_json(given))
+                return self.input_type.read(cast("object", given))
             return self.input_type.validate_python({} if given is None else given)
         except Exception as error:  # validators are the author's code
             raise InputError(
@@ -217,14 +218,21 @@ class Machine(Generic[C, I, O]):
         checked = self.checked_input(given)
         if self.input_type is None:
             return freeze(checked, "input", models=True)
-        return freeze(self.input_type.dump_python(checked, mode="json", round_trip=True), "input")
+        try:
+            return self.input_type.keep(checked, "input")
+        except NotJsonError:
+            raise
+        except Exception as error:  # validators and serializers are the author's code
+            raise InputError(
+                f"machine {self.id!r}: the input cannot be kept as JSON: {reason_of(error)}", code="invalid-input"
+            ) from error
 
     def input_from_json(self, data: Any) -> Any:
         """Return the input that :meth:`input_json` wrote, of its declared type."""
         if self.input_type is None:
             return data
         try:
-            return self.input_type.validate_json(to_json(data))
+            return self.input_type.read(data)
         except Exception as error:  # validators are the author's code
             raise InputError(
                 f"machine {self.id!r}: the input does not come back from JSON: {reason_of(error)}", code="invalid-input"
@@ -236,10 +244,7 @@ class Machine(Generic[C, I, O]):
         if adapter is None:
             return given
         try:
-            written = adapter.dump_python(
-                adapter.validate_python(given), mode="json", round_trip=True, warnings="error"
-            )
-            return adapter.validate_json(to_json(freeze(written, "output")))
+            return adapter.read(adapter.write(adapter.validate_python(given), "output"))
         except Exception as error:  # validators and serializers are the author's code
             raise InvalidMoveError(
                 f"the machine's output is refused: {reason_of(error)}",
@@ -251,9 +256,7 @@ class Machine(Generic[C, I, O]):
     def output_json(self, output: Any) -> Any:
         """Return an output that :meth:`checked_output` has passed as frozen JSON."""
         adapter = self.output_type
-        return (
-            output if adapter is None else freeze(adapter.dump_python(output, mode="json", round_trip=True), "output")
-        )
+        return output if adapter is None else adapter.write(output, "output")
 
     def border_event(self, event: Any) -> Any:
         """Return an event in the form in which it would come back from a saved snapshot."""
@@ -267,7 +270,8 @@ class Machine(Generic[C, I, O]):
         if kind is None:
             return Event(freeze(dict(data)))
         fields = {name: value for name, value in data.items() if name != "type"}
-        return kind.model_validate_json(to_json(fields))  # as JSON, for strict classes
+        # As JSON, for strict classes; by name, as events are written.
+        return kind.model_validate_json(to_json(fields), by_alias=True, by_name=True)
 
     def __repr__(self) -> str:
         return f"<machine {self.id!r}, version {self.version}, {len(self.table.nodes)} states>"
@@ -305,7 +309,7 @@ def machine(
         version: names this version of the machine; otherwise a hash of its structure does.
         migrate: ``(dump, from_version) -> dump``, called when a snapshot of another version is loaded.
         event_types: classes by event type, which carry events over the JSON border.
-        input_type: the type by which the input is checked and saved.
+        input_type: the type by which the input is checked and saved, or pydantic's ``TypeAdapter`` of it.
         output_type: the same for the output.
         **root: every other keyword of :func:`state`, for the root state.
 
@@ -341,8 +345,8 @@ def machine(
         context=initial,
         migrate=migrate,
         event_types=dict(event_types or {}),
-        input_type=None if input_type is None else TypeAdapter(input_type),
-        output_type=None if output_type is None else TypeAdapter(output_type),
+        input_type=None if input_type is None else JsonType(input_type),
+        output_type=None if output_type is None else JsonType(output_type),
     )
 
 
