@@ -6,7 +6,7 @@ alias for writing need not be one for reading.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Generic, Literal, TypeVar, cast
 
 from pydantic import TypeAdapter
