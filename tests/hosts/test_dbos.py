@@ -20,6 +20,7 @@ from interlock.errors import (
     ReplayDivergedError,
 )
 from interlock.hosts.dbos import DBOSHost, application_version
+from interlock.hosts.dbos_steps import LiveSteps
 from interlock.journal import replay
 from tests.durable import desk
 
@@ -313,7 +314,14 @@ def test_a_start_that_fails_leaves_nothing_behind(launch: Launch, monkeypatch: p
     assert host.result("a", poll=0.01) == 3
 
 
-def test_how_it_stands_may_be_asked_right_after_the_start(launch: Launch):
+def test_how_it_stands_may_be_asked_right_after_the_start(launch: Launch, monkeypatch: pytest.MonkeyPatch):
+    now = LiveSteps.now
+
+    async def slowly(steps: LiveSteps) -> float:
+        await anyio.sleep(0.2)
+        return await now(steps)
+
+    monkeypatch.setattr(LiveSteps, "now", slowly)
     host = DBOSHost(counter())
     launch(host)
     host.start(0, workflow_id="a")
