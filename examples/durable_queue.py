@@ -157,15 +157,16 @@ async def work(store: SQLiteStore, queue: Queue, *, lease: float) -> str | None:
     if not step.done:
         step = await il.resolve_agent_requests(tickets, step, executors())
         fresh += step.entries
-        die("before")
-        try:
-            await store.append(ticket, len(entries), fresh)
-        except il.LogConflictError:
-            return f"{ticket}: another worker was faster; its job goes on, ours is dropped"
-        die("after")
+    die("before")
+    try:
+        await store.append(ticket, len(entries), fresh)
+    except il.LogConflictError:
+        return f"{ticket}: another worker was faster; its job goes on, ours is dropped"
+    die("after")
     if step.done:
         queue.drop(ticket)
-        return f"{ticket}: done: {step.snapshot.output}"
+        failed = step.snapshot.status == "error"
+        return f"{ticket}: failed: {step.snapshot.error}" if failed else f"{ticket}: done: {step.snapshot.output}"
     queue.put(ticket)
     return f"{ticket}: now in {step.snapshot.states[-1]}"
 

@@ -32,6 +32,7 @@ __all__ = [
     "checked_choice",
     "decision_request",
     "delivery",
+    "is_kept_choice",
     "judge",
     "judge_choice",
     "moved_on",
@@ -166,9 +167,16 @@ def _wrapping(answer: object) -> str:
     return "return Choice(event=...)"
 
 
+def is_kept_choice(record: object) -> bool:
+    """Whether this record is a choice that was paid for and could not be judged yet."""
+    return isinstance(record, Mapping) and cast("Mapping[str, object]", record).get("kind") == "choice"
+
+
 def _attempts(owed: OwedInvocation) -> tuple[DecisionAttempt, ...]:
     found: list[DecisionAttempt] = []
     for number, record in enumerate(owed.records):
+        if is_kept_choice(record):
+            continue
         try:
             found.append(DecisionAttempt.from_json(record))
         except (KeyError, TypeError, ValueError) as error:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from interlock.agent.contract import Choice
-from interlock.agent.decisions import judge, said
+from interlock.agent.decisions import is_kept_choice, judge, said
 from interlock.agent.descriptors import EventDescriptor, describe, tool_names
 from interlock.agent.events import Event, EventClass
 from interlock.agent.legality import Offer, matching, offer, refusal
@@ -50,6 +50,8 @@ def plan_ledger(records: Iterable[object]) -> PlanLedger:
     retaken = 0
     for number, record in enumerate(cast("Iterable[Mapping[str, Any]]", records)):
         try:
+            if is_kept_choice(record):
+                continue
             if record["kind"] == "step":
                 applied.append(_step(record["event"]))
                 attempts.clear()

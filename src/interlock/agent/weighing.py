@@ -6,21 +6,34 @@ is not any more is no fault of the model: it does not use up a retry.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from typing import cast
 
 from interlock.agent.contract import Choice
-from interlock.agent.decisions import decision_request, delivery, judge, moved_on, renewed_request
+from interlock.agent.decisions import (
+    decision_request,
+    delivery,
+    is_kept_choice,
+    judge,
+    moved_on,
+    renewed_request,
+)
 from interlock.agent.events import Event
+from interlock.agent.plain import plain
+from interlock.agent.plain_answers import plain_text
 from interlock.agent.plan import PlanSpec
 from interlock.agent.plans import Planned, plan_ledger, plan_request, plan_result, planned, renewed_plan
 from interlock.agent.reading import AnyMachine, Root
+from interlock.agent.reasons import short
 from interlock.agent.requests import DecisionAttempt, DecisionRequest, PlanRequest
-from interlock.errors import DecisionExhaustedError, ErrorInfo, StepError
+from interlock.errors import DecisionExhaustedError, ErrorInfo, InputError
 from interlock.statechart import UNSET, Input, OwedInvocation, Snapshot, transition
 from interlock.statechart import owed as owed_by
+from interlock.statechart.events import event_to_json
 
-__all__ = ["Weighed", "asked", "weigh"]
+__all__ = ["Weighed", "asked", "kept_choice", "unjudged", "weigh"]
 
 _MOST_MOVED_ON = 3
 """How often in a row a machine may move on under a decision before that fails: each time is a model call."""
@@ -114,11 +127,13 @@ def weigh(
             out on it.
         usage: what that has consumed, as JSON.
         asked_at: where that machine stood when it was asked; None where it has not moved since.
+
+    Raises :class:`StepError` where one of the machine's functions raises over it; see :func:`unjudged`.
     """
     whole, before = root
     standing = before if usage is None else _told(whole, before, owed, usage)
     told = owed if standing is before else _still(standing, owed)
-    if standing is None or told is None:  # it was too expensive, and nobody waits for it any more
+    if told is None:  # it was too expensive, and nobody waits for it any more
         return Weighed(sent=(Input(address=owed.address, invocation=owed.key),), usage=usage)
     if told is not owed and asked_at is None:
         asked_at = owed.snapshot
@@ -127,22 +142,39 @@ def weigh(
     )
 
 
-def _told(
-    machine: AnyMachine, before: Snapshot[object], owed: OwedInvocation, usage: object
-) -> Snapshot[object] | None:
-    """Return where the root machine stands once it has been told of a usage; None where it cannot be told."""
-    given = Input(address=owed.address, invocation=owed.key, usage=usage)
-    try:
-        snapshot, _ = transition(machine, before, given, at=0.0)
-    except StepError:
-        return None  # it will raise again when it is told in earnest, and then the log has kept what was paid
+def unjudged(choice: Choice) -> dict[str, object]:
+    """Return the record of a choice over which one of the machine's functions raises: it is judged when they do not.
+
+    So what was paid for is not asked again, however often the run is taken up before the machine is mended.
+    """
+    event = event_to_json(choice.event) if isinstance(choice.event, Event) else choice.event
+    record: dict[str, object] = {"kind": "choice", "event": plain(event)}
+    if isinstance(choice.reason, str):
+        record["reason"] = plain_text(choice.reason)
+    return record
+
+
+def kept_choice(owed: OwedInvocation) -> Choice | None:
+    """Return the choice that was kept last and is still to be judged; raises :class:`InputError` for what is none."""
+    record: object = owed.records[len(owed.records) - 1] if len(owed.records) else None
+    if not is_kept_choice(record):
+        return None
+    given = cast("Mapping[str, object]", record)
+    event, reason = given.get("event"), given.get("reason")
+    if not isinstance(event, Mapping):
+        raise InputError(f"the last record is no choice: {short(record)}", code="invalid-input")
+    return Choice(event=cast("Mapping[str, object]", event), reason=reason if isinstance(reason, str) else None)
+
+
+def _told(machine: AnyMachine, before: Snapshot[object], owed: OwedInvocation, usage: object) -> Snapshot[object]:
+    """Return where the root machine stands once it has been told of a usage."""
+    snapshot, _ = transition(machine, before, Input(address=owed.address, invocation=owed.key, usage=usage), at=0.0)
     return snapshot
 
 
-def _still(root: Snapshot[object] | None, owed: OwedInvocation) -> OwedInvocation | None:
+def _still(root: Snapshot[object], owed: OwedInvocation) -> OwedInvocation | None:
     """Return the work as it is owed now; None where it is not any more."""
-    found = () if root is None else owed_by(root).invocations
-    return next((item for item in found if item.identity == owed.identity), None)
+    return next((item for item in owed_by(root).invocations if item.identity == owed.identity), None)
 
 
 def _weighed(

@@ -12,7 +12,7 @@ from functools import partial
 from interlock.agent.contract import Choice, DecideExecutor, ExecutorInfo
 from interlock.agent.decisions import checked_choice
 from interlock.agent.requests import DecisionRequest
-from interlock.agent.weighing import Weighed, asked, weigh
+from interlock.agent.weighing import Weighed, asked, kept_choice, unjudged, weigh
 from interlock.errors import ModelCallLimitError, StepError
 from interlock.run.exits import HOST_MISTAKES
 from interlock.run.functions import call
@@ -50,7 +50,8 @@ class Decider:
                         return
                 asked_at = work.owed.snapshot
                 try:
-                    choice = await self._choice(work, request, watched)
+                    kept = kept_choice(work.owed)  # one that was paid for, and is judged once more
+                    choice = await self._choice(work, request, watched) if kept is None else kept
                 except HOST_MISTAKES:
                     raise
                 except Exception as error:  # noqa: BLE001  # whatever else it is, it goes to the invocation
@@ -60,7 +61,8 @@ class Decider:
                     usage = None if isinstance(error, ModelCallLimitError) else spent(request, cost)
                     await work.fail(error, usage=usage, told=watched.failed)
                     return
-                await work.propose(_Judged(work, request, choice, asked_at, watched, raw=self.means.record_raw))
+                raw = self.means.record_raw
+                await work.propose(_Judged(work, request, choice, asked_at, watched, raw=raw, kept=kept is not None))
                 request = await _ask(work, request, watched)
 
     async def _choice(self, work: Work, request: DecisionRequest, watched: Watched) -> Choice:
@@ -113,7 +115,7 @@ def _ended(work: Work, before: DecisionRequest | None, watched: Watched | None, 
 class _Judged:
     """What a choice comes to, once it is known where the machine stands when it is delivered."""
 
-    __slots__ = ("asked_at", "choice", "raw", "request", "watched", "work")
+    __slots__ = ("asked_at", "choice", "kept", "raw", "request", "watched", "work")
 
     def __init__(
         self,
@@ -124,6 +126,7 @@ class _Judged:
         watched: Watched,
         *,
         raw: bool,
+        kept: bool,
     ) -> None:
         self.work = work
         self.request = request
@@ -131,18 +134,27 @@ class _Judged:
         self.asked_at = asked_at
         self.watched = watched
         self.raw = raw
+        self.kept = kept
 
     def __call__(self, owed: OwedInvocation) -> Proposal:
-        usage = spent(self.request, self.choice.usage)
-        found = weigh(
-            self.work.machine,
-            owed,
-            self.request,
-            self.choice,
-            usage=usage,
-            asked_at=self.asked_at,
-            root=self.work.root(),
-        )
+        usage = None if self.kept else spent(self.request, self.choice.usage)
+        noted = {} if self.kept else noted_choice(self.choice, raw=self.raw)
+        try:
+            found = weigh(
+                self.work.machine,
+                owed,
+                self.request,
+                self.choice,
+                usage=usage,
+                asked_at=self.asked_at,
+                root=self.work.root(),
+            )
+        except StepError:
+            if self.kept:
+                raise
+            record = unjudged(self.choice)
+            given = Input(address=owed.address, invocation=owed.key, record=record, usage=usage)
+            return Proposal(input=given, metadata=noted)
         info = None
         if found.attempt is not None:
             self.watched.refused(found.attempt, self.choice.usage)
@@ -154,4 +166,4 @@ class _Judged:
         if found.result is not UNSET:
             self.watched.ended(found.result, raw=self.choice.raw, reasoning=self.choice.reason)
         first, *then = found.inputs(owed, info)
-        return Proposal(input=first, then=tuple(then), metadata=noted_choice(self.choice, raw=self.raw))
+        return Proposal(input=first, then=tuple(then), metadata=noted)

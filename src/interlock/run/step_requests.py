@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
 from interlock.agent.act import acted, is_event, task_of, task_then
+from interlock.agent.contract import Choice
 from interlock.agent.decide import DecideSpec
 from interlock.agent.requests import DecisionRequest
 from interlock.agent.text import TextSpec
@@ -14,13 +15,13 @@ from interlock.agent.text_requests import TextRequest
 from interlock.agent.tool_requests import ToolRequest
 from interlock.agent.tools import Tool, bound_call
 from interlock.agent.turns import Ledger, TextTask, answer_record, answered, read_ledger, step_limit
-from interlock.agent.weighing import asked
+from interlock.agent.weighing import asked, kept_choice, weigh
 from interlock.errors import StepError
 from interlock.journal import Head
 from interlock.run.border import AnyMachine, error_info
 from interlock.statechart import Input, OwedInvocation, owed
 
-__all__ = ["AgentRequest", "decision_of", "request_from_json", "same_call", "text_of", "tools_of", "wanted"]
+__all__ = ["AgentRequest", "decision_of", "judged", "request_from_json", "same_call", "text_of", "tools_of", "wanted"]
 
 AgentRequest: TypeAlias = DecisionRequest | TextRequest | ToolRequest
 """Work for a model, or for one of its tools, as plain data; ``kind`` tells which."""
@@ -57,6 +58,9 @@ def _wanted(head: Head[Any], item: OwedInvocation, known: object) -> AgentReques
         )
         if not isinstance(decision, DecisionRequest):
             return decision.inputs(item)
+        kept = kept_choice(item)
+        if kept is not None:
+            return judged(head, item, decision, kept)
         return replace(decision, call_key=f"{key}.{len(item.records)}")
     if not isinstance(item.logic, TextSpec):
         return None
@@ -77,6 +81,18 @@ def _wanted(head: Head[Any], item: OwedInvocation, known: object) -> AgentReques
         return ToolRequest(text=text, call=pending[0])
     record = answer_record(pending[0], answer).to_json()
     return (Input(address=item.address, invocation=item.key, record=record),)
+
+
+def judged(
+    head: Head[Any], item: OwedInvocation, request: DecisionRequest, choice: Choice, *, usage: object = None
+) -> tuple[Input, ...]:
+    """Return the inputs that a choice comes to where the machine stands now, to be committed together."""
+    root = (head.machine, head.snapshot)
+    weighed = weigh(head.owner(item), item, request, choice, root=root, usage=usage)
+    info = None
+    if weighed.exhausted is not None:
+        info = error_info(weighed.exhausted, data=weighed.exhausted_data())
+    return weighed.inputs(item, info)
 
 
 def _task(head: Head[Any], machine: AnyMachine, item: OwedInvocation, known: object) -> TextTask:

@@ -13,11 +13,11 @@ from interlock.agent.reasons import is_a, short
 from interlock.agent.requests import DecisionRequest
 from interlock.agent.turn_outcome import turn_outcome
 from interlock.agent.turns import TextTask, answer_record, checked_result
-from interlock.agent.weighing import weigh
 from interlock.errors import InputError
 from interlock.journal import Head
 from interlock.run.border import error_info, output_json
 from interlock.run.noted import noted_choice, noted_turn, spent
+from interlock.run.step_requests import judged
 from interlock.run.work import Proposal
 from interlock.statechart import UNSET, Input, OwedInvocation
 
@@ -38,18 +38,7 @@ def decided(head: Head[Any], item: OwedInvocation, request: DecisionRequest, res
         choice = plain_choice(cast("Choice", result))
     except ValueError as error:
         raise InputError(f"request {request.id!r}: the choice has {error}", code="invalid-input") from None
-    weighed = weigh(
-        head.owner(item),
-        item,
-        request,
-        choice,
-        usage=spent(request, choice.usage),
-        root=(head.machine, head.snapshot),
-    )
-    info = None
-    if weighed.exhausted is not None:
-        info = error_info(weighed.exhausted, data=weighed.exhausted_data())
-    first, *then = weighed.inputs(item, info)
+    first, *then = judged(head, item, request, choice, usage=spent(request, choice.usage))
     return Proposal(input=first, then=tuple(then), metadata=noted_choice(choice))
 
 

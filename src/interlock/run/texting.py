@@ -215,7 +215,7 @@ class Writer:
             threads=self.means.threads,
             entered=work.entered,
             own_task=own_task,
-            offered=[tool.name for tool in task.request.tools],
+            offered=() if asked.name in task.tools else _offered(work, task),
         )
         watched.tool(asked, output, self.clock.now() - began)
         async with turn():
@@ -248,6 +248,12 @@ async def turn_of(
     if request.mode == "stream":
         return await read_stream(request, bound, threads=threads, show=show, entered=entered, own_task=own_task)
     return checked_result(request, await call(bound, threads=threads, entered=entered, own_task=own_task))
+
+
+def _offered(work: Work, task: TextTask) -> list[str]:
+    """Return the names of what a model may call, where the machine stands now."""
+    now = task_then(work.machine, work.owed, task) if task.acts else task
+    return [tool.name for tool in now.request.tools]
 
 
 async def _task(work: Work) -> TextTask | None:
