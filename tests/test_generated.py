@@ -57,6 +57,7 @@ def test_every_entry_and_exit_is_marked_once() -> None:
                 inside.symmetric_difference_update({node})
 
 
+@pytest.mark.slow
 def test_a_round_trip_at_every_boundary_changes_nothing() -> None:
     for seed in SEEDS:
         made = case(seed)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -53,10 +54,11 @@ def log(call):
     return partial(call, "log")
 
 
-@pytest.fixture(autouse=True)
-def runs(here):
-    """Three threads: one waits, one has ended, one is another machine's."""
-    (here / "machines.py").write_text(MACHINES, "utf-8")
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Three threads, kept by a process of its own: one waits, one has ended, one is another machine's."""
+    place = tmp_path_factory.mktemp("kept")
+    (place / "machines.py").write_text(MACHINES, "utf-8")
     program = """
 import anyio, sys
 sys.path.insert(0, ".")
@@ -74,7 +76,15 @@ async def main():
 
 anyio.run(main)
 """
-    subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "PYTHONPATH": ":".join(sys.path)})
+    environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment, cwd=place)
+    return place
+
+
+@pytest.fixture(autouse=True)
+def runs(here, kept):
+    """Those threads, for each test anew."""
+    shutil.copytree(kept, here, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
 
 
 def refused(called, status: int = 2) -> str:

@@ -135,6 +135,7 @@ class Said(BaseModel, frozen=True):
     text: str = ""
 
 
+@pytest.mark.slow
 async def test_the_log_of_a_long_tool_loop_grows_with_its_turns_and_not_with_their_square():
     agent = il.setup_agent(context=Said, events=[])
 
@@ -184,6 +185,7 @@ async def test_an_event_that_nothing_waits_for_is_the_same_on_every_way():
     assert replay(GAME, [*first.entries, *after.entries], verify="strict").snapshot == first.snapshot
 
 
+@pytest.mark.slow
 async def test_runs_at_rest_leave_nothing_in_memory():
     async def one(number: int) -> None:
         result = await il.run_agent(GAME, store=store, thread_id=f"t{number}", executors=script(ASK))

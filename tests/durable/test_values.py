@@ -58,11 +58,16 @@ VALUES: list[tuple[Any, Any]] = [
     (Decimal, Decimal("1.10")),
     (UUID, UUID(int=3)),
     (Path, Path("a/b")),
-    (frozenset[str], frozenset({"b", "a"})),
+    (frozenset[str], frozenset("abcdefghijklmnop")),  # written in another order each time
     (bytes, b"abc"),
     (bytes, b"\xff\x00"),
     (int | str, "1"),
 ]
+
+
+def shown(value: Any) -> str:
+    """A value as text, of which 1 and 1.0 have different ones."""
+    return str(sorted(value) if isinstance(value, frozenset) else value)
 
 
 @pytest.mark.parametrize(("kind", "value"), VALUES, ids=lambda value: ascii(value)[:40])
@@ -81,10 +86,10 @@ def test_it_comes_back_from_a_context_and_an_event(kind: Any, value: Any):
     store = il.MemoryStore()
     result = il.run_agent_sync(machine, store=store, thread_id="t", event=event(v=value))
     assert isinstance(result, il.Idle)
-    assert str(result.snapshot.context.v) == str(value)
+    assert shown(result.snapshot.context.v) == shown(value)
     assert machine.load(result.snapshot.to_json()) == result.snapshot
     log = [LogEntry.from_json(entry.to_text()) for entry in result.entries]
     again = replay(machine, log, verify="strict").snapshot
     assert again == result.snapshot
-    assert str(again.context.v) == str(value)
+    assert shown(again.context.v) == shown(value)
     assert il.run_agent_sync(machine, store=store, thread_id="t").snapshot == result.snapshot

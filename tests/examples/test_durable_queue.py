@@ -27,6 +27,7 @@ def test_one_turn_a_process(tmp_path):
     assert queue(tmp_path, "show") == "t: done, 3 entries"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("where", "calls"), [("before", 2), ("after", 1)])
 def test_a_worker_that_is_killed_loses_at_most_the_call_that_it_had_made(tmp_path, where, calls):
     enqueued(tmp_path)

@@ -83,6 +83,7 @@ def test_a_model_that_picks_nothing_legal_gives_up(tmp_path):
     assert models.remaining == 3
 
 
+@pytest.mark.slow
 def test_as_a_program_that_is_killed_again_and_again(tmp_path):
     """Each process dies when it has made three entries durable; it is started again until the game is over."""
     dying = (

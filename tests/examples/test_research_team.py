@@ -45,6 +45,7 @@ def test_a_topic_may_be_any_text():
     assert said.splitlines()[:2] == ["- a/b#1: A/b#1 is a thing.", "- @x: @x is a thing."]
 
 
+@pytest.mark.slow
 def test_as_a_program_that_is_killed_in_each_call(tmp_path):
     """Whichever call a process dies in, the next process makes only those that were not answered."""
     researched = program("research_team.py")

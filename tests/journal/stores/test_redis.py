@@ -88,6 +88,7 @@ async def test_where_the_settings_are_secret_it_says_what_can_be_passed(redis_se
     await store.aclose()
 
 
+@pytest.mark.slow
 @ONE_LOOP
 async def test_a_cluster_finds_all_keys_of_a_thread_in_one_place():
     with running_redis("--appendonly", "yes", "--appendfsync", "always", "--cluster-enabled", "yes") as server:
@@ -163,6 +164,7 @@ async def test_a_server_that_is_gone_is_an_error_and_found_again_later():
             await store.aclose()
 
 
+@pytest.mark.slow
 @ONE_LOOP
 async def test_a_write_that_no_answer_came_to_may_have_been_done_and_says_so():
     with running_redis("--appendonly", "yes", "--appendfsync", "always") as server:
