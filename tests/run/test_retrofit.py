@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import pytest
@@ -274,6 +274,33 @@ async def test_what_the_mapping_raises_is_passed_on():
 
     with pytest.raises(KeyError):
         await il.run_with_requests(article, wrong, executors=il.Executors())
+
+
+async def _later(_: Any) -> list[il.RetrofitRequest]:
+    return []
+
+
+@pytest.mark.parametrize(
+    ("mapping", "said"),
+    [
+        (5, "get_requests=5: give a plain function of the snapshot"),
+        (_later, "give a plain function of the snapshot, one that is not async"),
+        (lambda _: None, "get_requests returned None; let it return RetrofitRequests in a list, or an empty list"),
+        (lambda _: "ask", "get_requests returned 'ask'"),
+        (lambda _: [{"kind": "text", "prompt": "?"}], "get_requests returned {'kind': 'text'"),
+        (lambda _: [il.RetrofitRequest(model="m", prompt="?", kind=cast("Any", "texts"))], "kind='texts'"),
+        (
+            lambda _: [il.RetrofitRequest(model=cast("Any", None), prompt="?")],
+            "RetrofitRequest(model=None): give a text",
+        ),
+    ],
+    ids=["no function", "async", "None", "a text", "a mapping", "kind", "model"],
+)
+async def test_a_mapping_that_is_none_or_returns_no_requests_is_the_hosts_mistake(mapping: Any, said: str):
+    with pytest.raises(il.BindError) as refused:
+        await il.run_with_requests(article, mapping, executors=il.Executors())
+    assert refused.value.code == "invalid-argument"
+    assert said in refused.value.message
 
 
 async def test_a_machine_of_the_engines_own_words_needs_no_agent():

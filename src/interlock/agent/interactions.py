@@ -41,7 +41,7 @@ from interlock.agent.interaction_meta import (
     interaction_spec,
 )
 from interlock.agent.plain import plain
-from interlock.agent.reading import AnyMachine, classes_of, parse_event, read_event
+from interlock.agent.reading import AnyMachine, checked_machine, classes_of, parse_event, read_event
 from interlock.agent.reasons import reason_of, short
 from interlock.agent.requests import JsonObject
 from interlock.agent.wording import Place
@@ -208,6 +208,12 @@ def _listed(snapshot: Snapshot[object], spec: InteractionSpec) -> str:
 
 def _declared(machine: AnyMachine, snapshot: Snapshot[object]) -> tuple[Node, InteractionSpec] | None:
     """Return the state that speaks, and what it says."""
+    checked_machine(machine)
+    if not isinstance(snapshot, Snapshot):  # pyright: ignore[reportUnnecessaryIsInstance]  # whatever a host has given
+        raise InputError(
+            f"machine {machine.id!r}: {short(snapshot)} is no snapshot; read a saved one with machine.load(...)",
+            code="invalid-input",
+        )
     if snapshot.machine_id != machine.id:
         raise SnapshotError(
             f"the snapshot is one of machine {snapshot.machine_id!r}, not of {machine.id!r}", code="machine-mismatch"

@@ -12,14 +12,22 @@ from interlock.agent.events import Event, EventClass, was_made
 from interlock.agent.plain import DEEPEST, within
 from interlock.agent.reasons import is_a, reason_of, short
 from interlock.agent.requests import JsonObject
-from interlock.errors import InputError, did_you_mean
+from interlock.errors import BindError, InputError, did_you_mean
 from interlock.statechart import FrozenDict, Machine, Snapshot
 from interlock.statechart.events import event_to_json
 from interlock.statechart.frozen import freeze
 from interlock.statechart.plain_classes import is_plain
 from interlock.statechart.unsaved import unwritable
 
-__all__ = ["AnyMachine", "Root", "Unreadable", "classes_of", "parse_event", "read_event"]
+__all__ = [
+    "AnyMachine",
+    "Root",
+    "Unreadable",
+    "checked_machine",
+    "classes_of",
+    "parse_event",
+    "read_event",
+]
 
 AnyMachine: TypeAlias = Machine[Any, Any, Any]
 
@@ -117,11 +125,20 @@ def parse_event(machine: AnyMachine, given: object) -> Event:
 
     Raises :class:`InputError` naming the machine, the event and what is wrong with it.
     """
+    checked_machine(machine)
     read = read_event(classes_of(machine), {"type": given} if isinstance(given, str) else given)
     if isinstance(read, Unreadable):
         named = "" if read.event is None else f"event {short(read.event.get('type'))}: "
         raise InputError(f"machine {machine.id!r}: {named}{read.reason}", code="invalid-event")
     return read
+
+
+def checked_machine(machine: object) -> None:
+    """Refuse what is no machine, wherever somebody gives one."""
+    if not isinstance(machine, Machine):
+        raise BindError(
+            f"machine={short(machine)}: give a machine, as agent.machine(...) returns it", code="invalid-argument"
+        )
 
 
 def classes_of(machine: AnyMachine) -> dict[str, EventClass]:

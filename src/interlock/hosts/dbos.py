@@ -25,6 +25,7 @@ from pydantic_core import to_json
 
 from interlock import errors
 from interlock.agent.contract import Executors
+from interlock.agent.reading import checked_machine
 from interlock.agent.reasons import short
 from interlock.errors import (
     BindError,
@@ -40,7 +41,7 @@ from interlock.hosts.loop import message_of, reply_of, run_durably
 from interlock.hosts.standing import Standing
 from interlock.journal import LogEntry
 from interlock.run import bind
-from interlock.run.arguments import check_event_id, check_max_model_calls, checked_executors, checked_machine
+from interlock.run.arguments import check_actors, check_event_id, check_max_model_calls, checked_executors
 from interlock.run.border import check_input, read_event
 from interlock.run.replies import answers
 from interlock.run.steps import AgentStep
@@ -91,7 +92,8 @@ class DBOSHost(Generic[C, I, O]):
         Raises :class:`MissingExtraError` without the package ``dbos``, :class:`BindError` for an executor or function
         that is missing, and for arguments that mean nothing.
         """
-        checked_machine(machine, actors)
+        checked_machine(machine)
+        check_actors(actors)
         check_max_model_calls(max_model_calls)
         self._machine = machine.provide(actors) if actors else machine
         self._executors = checked_executors(executors)

@@ -12,25 +12,22 @@ from interlock.errors import BindError
 from interlock.journal import Store
 from interlock.journal.entries import is_name, wrong_id
 from interlock.run.abort import Abort
-from interlock.statechart import Machine
 
 __all__ = [
+    "check_actors",
     "check_arguments",
     "check_event_id",
     "check_executor",
     "check_max_model_calls",
     "checked_executors",
-    "checked_machine",
     "checked_on",
 ]
 
 _SLOTS = ("decide", "generate_text", "stream_text")
 
 
-def checked_machine(machine: object, actors: object) -> None:
-    """Refuse what is no machine, and actors that are no mapping."""
-    if not isinstance(machine, Machine):
-        raise _wrong(f"machine={short(machine)}: give a machine, as agent.machine(...) returns it")
+def check_actors(actors: object) -> None:
+    """Refuse actors that are no mapping."""
     if actors is not None and not isinstance(actors, Mapping):
         raise _wrong(f"actors={short(actors)}: give functions or machines by source: {{'name': function}}")
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 from pydantic_core import to_jsonable_python
 
 from interlock.agent.calls import CallSpec
-from interlock.agent.reading import classes_of, parse_event
+from interlock.agent.reading import checked_machine, classes_of, parse_event
 from interlock.agent.reasons import reason_of, short
 from interlock.errors import ErrorInfo, InputError, TextError
 from interlock.statechart import Event, InternalEvent, Machine, Snapshot
@@ -53,6 +53,7 @@ def loaded_snapshot(
     machine: Machine[C, Any, Any], saved: Snapshot[C] | Mapping[str, object] | str | bytes
 ) -> Snapshot[C]:
     """Return a snapshot of this machine, whatever form it was kept in; raises :class:`SnapshotError`."""
+    checked_machine(machine)
     if not isinstance(saved, Snapshot):
         return machine.load(saved)
     # A live snapshot knows the functions of the machine that made it; another machine's goes through its saved form.

@@ -24,14 +24,14 @@ from interlock.agent.descriptors import describe
 from interlock.agent.legality import offer, refusal
 from interlock.agent.messages import ErrorTextOutput, JsonOutput, ToolResultOutput
 from interlock.agent.plain import plain
-from interlock.agent.reading import classes_of, parse_event
+from interlock.agent.reading import checked_machine, classes_of, parse_event
 from interlock.agent.reasons import reason_of, short
 from interlock.agent.text_requests import ToolDescriptor
 from interlock.agent.tools import Tool, tool
 from interlock.errors import BindError, DefinitionError, InputError
 from interlock.journal import Store
 from interlock.run import bind
-from interlock.run.arguments import check_run, checked_executors, checked_machine
+from interlock.run.arguments import check_actors, check_run, checked_executors
 from interlock.run.border import AnyMachine
 from interlock.run.clock import Clock, SystemClock
 from interlock.run.driver import Timers
@@ -237,7 +237,8 @@ def machine_tool(
     for arguments that mean nothing, and where the executors that were given do not suffice. Whether those of the run
     do is said when that run begins (for tools that a function names: when the tool is called, to the model).
     """
-    checked_machine(machine, actors)
+    checked_machine(machine)
+    check_actors(actors)
     check_run(store=store, max_model_calls=max_model_calls, timers=timers, user_input=user_input, on_trace=on_trace)
     checked_executors(executors)
     provided = machine.provide(actors) if actors else machine

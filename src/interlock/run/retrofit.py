@@ -43,6 +43,7 @@ from interlock.run.settle import cause_of
 from interlock.run.step_calls import execute_agent_request
 from interlock.run.usage import Budget
 from interlock.statechart import Machine, Snapshot
+from interlock.statechart.definition import is_deferred
 
 __all__ = ["RetrofitRequest", "run_with_requests"]
 
@@ -67,6 +68,17 @@ class RetrofitRequest:
     allowed_events: Allowed | None = None
     on_done: GivenEvent | Callable[[Any], GivenEvent] | None = None
     name: str = "request"
+
+    def __post_init__(self) -> None:
+        for name in ("model", "prompt", "name"):
+            if not isinstance(getattr(self, name), str):
+                raise BindError(
+                    f"RetrofitRequest({name}={short(getattr(self, name))}): give a text", code="invalid-argument"
+                )
+        if self.kind not in ("text", "decision"):
+            raise BindError(
+                f"RetrofitRequest(kind={short(self.kind)}): give 'text' or 'decision'", code="invalid-argument"
+            )
 
 
 async def run_with_requests(
@@ -94,10 +106,16 @@ async def run_with_requests(
     (``event-not-accepted``) and a decision with nothing to pick settle as :class:`Failed`, with the snapshot before it.
     What ``get_requests`` raises is passed on.
     """
+    function: object = get_requests
+    if not callable(function) or is_deferred(function):
+        raise BindError(
+            f"get_requests={short(get_requests)}: give a plain function of the snapshot, one that is not async",
+            code="invalid-argument",
+        )
     asking = _Asking(machine, options)
     async with AgentSession(machine, input=input, snapshot=snapshot, event=event, **options) as session:
         while isinstance(result := await session.settled(), Idle):
-            requests = tuple(get_requests(result.snapshot))
+            requests = _checked(get_requests(result.snapshot))
             if not requests:
                 break
             try:
@@ -123,6 +141,18 @@ async def run_with_requests(
                 )
                 break
         return replace(result, usage=asking.budget.spent, late=asking.late)
+
+
+def _checked(given: object) -> tuple[RetrofitRequest, ...]:
+    """Return what a mapping has returned, having seen that it is made of requests."""
+    requests = tuple(cast("Sequence[object]", given)) if isinstance(given, list | tuple) else (given,)
+    for request in requests:
+        if not isinstance(request, RetrofitRequest):
+            raise BindError(
+                f"get_requests returned {short(request)}; let it return RetrofitRequests in a list, or an empty list",
+                code="invalid-argument",
+            )
+    return cast("tuple[RetrofitRequest, ...]", requests)
 
 
 class _Asking:

@@ -10,11 +10,12 @@ from typing import Generic, TypeVar
 import anyio
 
 from interlock.agent.contract import Executors
+from interlock.agent.reading import checked_machine
 from interlock.errors import BindError
 from interlock.journal import Store
 from interlock.run import bind
 from interlock.run.abort import Abort
-from interlock.run.arguments import check_arguments, check_event_id, checked_executors, checked_machine, checked_on
+from interlock.run.arguments import check_actors, check_arguments, check_event_id, checked_executors, checked_on
 from interlock.run.border import check_input, loaded_snapshot, read_event
 from interlock.run.clock import Clock, SystemClock
 from interlock.run.driver import Driver, Timers
@@ -184,7 +185,8 @@ def open_run(
 
     ``above`` is the call that this run is, as a tool of another run; the rest is as for ``run_agent``.
     """
-    checked_machine(machine, actors)
+    checked_machine(machine)
+    check_actors(actors)
     if actors:
         machine = machine.provide(actors)
     given = checked_executors(executors)

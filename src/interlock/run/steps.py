@@ -19,6 +19,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from interlock.agent.decide import DecideSpec
 from interlock.agent.events import Event
+from interlock.agent.reading import checked_machine
 from interlock.agent.reasons import short
 from interlock.agent.text import TextSpec
 from interlock.agent.tools import tool_failure
@@ -110,6 +111,7 @@ class AgentStep(Generic[C]):
 
         Raises :class:`SnapshotError` for what no step of this machine has written.
         """
+        checked_machine(machine)
         try:
             given: Any = json.loads(data) if isinstance(data, str | bytes | bytearray) else data
             snapshot = machine.load(given["snapshot"])
@@ -166,6 +168,7 @@ def initial_agent_step(
 
     Raises :class:`InputError`, :class:`StepError`, :class:`SnapshotError`, :class:`JournalError`.
     """
+    checked_machine(machine)
     given = [
         name for name, value in (("input", input), ("snapshot", snapshot), ("entries", entries)) if value is not None
     ]
@@ -269,6 +272,11 @@ def reject_agent_step(
     tool is its answer: the model is told.
     """
     head = checked_head(machine, step)
+    if not isinstance(error, BaseException | ErrorInfo):  # pyright: ignore[reportUnnecessaryIsInstance]  # any host's
+        raise InputError(
+            f"machine {machine.id!r}: {short(error)} is no error; give an exception, or ErrorInfo(message=...)",
+            code="invalid-input",
+        )
     found = _owed(machine, step, request)
     if found is None:
         return _still(step)
@@ -369,6 +377,7 @@ def _still(step: AgentStep[C]) -> AgentStep[C]:
 
 def checked_head(machine: Machine[C, Any, Any], step: AgentStep[C]) -> Head[C]:
     """Return where a step's log ends; raises :class:`SnapshotError` for the step of another machine."""
+    checked_machine(machine)
     if not isinstance(step, AgentStep):  # pyright: ignore[reportUnnecessaryIsInstance]  # whatever a host has given
         raise InputError(
             f"machine {machine.id!r}: {short(step)} is no step; give what initial_agent_step or the last step returned",
