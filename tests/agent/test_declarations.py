@@ -1,13 +1,14 @@
 """What is declared is kept: types of ends, inputs of states, emitted events, names of models."""
 
 from dataclasses import dataclass
+from typing import Any, cast
 
 import pytest
 from pydantic import BaseModel
 
 import interlock.agent as il
 import interlock.statechart as sc
-from interlock.errors import HandlerError
+from interlock.errors import HandlerError, InputError
 
 
 class Go(il.Event):
@@ -241,6 +242,11 @@ def test_models_have_aliases_and_other_references_stay_what_they_are():
 )
 def test_a_reference_is_split_at_its_first_slash(ref: str, provider: str | None, id: str):
     assert il.parse_model_ref(ref) == (provider, id)
+
+
+def test_a_request_that_names_no_model_has_no_reference():
+    with pytest.raises(InputError, match=r"parse_model_ref\(None\): give the name of a model"):
+        il.parse_model_ref(cast("Any", None))
 
 
 # -- functions ---------------------------------------------------------------------------------------------------------

@@ -176,6 +176,13 @@ def test_what_is_no_tool_is_refused(given: Any, code: str, message: str):
     assert caught.value.code == code
 
 
+@pytest.mark.parametrize("given", ["weather", None, {"weather": weather}, 3, Place])
+def test_what_is_no_function_is_no_tool(given: Any):
+    with pytest.raises(DefinitionError, match=r"^tool\(.*\): give a function$") as caught:
+        il.tool(given)
+    assert caught.value.code == "invalid-tool"
+
+
 def test_tools_have_the_names_that_they_are_given():
     known = {"search": il.tool(weather, name="search")}
     found = named_tools({"sky": weather, "find": known["search"], "search": "search"}, known, what="x")

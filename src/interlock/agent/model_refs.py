@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import NamedTuple, cast
 
 from interlock.agent.reasons import short
-from interlock.errors import DefinitionError
+from interlock.errors import DefinitionError, InputError
 
 __all__ = ["ModelRef", "checked_models", "near_alias", "parse_model_ref"]
 
@@ -26,7 +26,11 @@ def parse_model_ref(ref: str) -> ModelRef:
     ModelRef(provider='openrouter', id='meta/llama-3')
     >>> parse_model_ref("quick")
     ModelRef(provider=None, id='quick')
+
+    Raises :class:`InputError` for what is no text, such as the None of a request that names no model.
     """
+    if not isinstance(cast("object", ref), str):
+        raise InputError(f"parse_model_ref({short(ref)}): give the name of a model", code="invalid-input")
     provider, slash, rest = ref.partition("/")
     return ModelRef(provider, rest) if slash and provider and rest else ModelRef(None, ref)
 

@@ -51,7 +51,10 @@ class Tool:
     description: str = ""
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name):
+        function: object = self.function
+        if not callable(function) or isinstance(function, type):
+            raise DefinitionError(f"tool({short(function)}): give a function", code="invalid-tool")
+        if not isinstance(cast("object", self.name), str) or not _NAME.fullmatch(self.name):
             raise self._wrong("a tool's name has 1 to 64 letters, digits, '_' or '-'; give another with name=")
         if self.name in _RESERVED:
             raise self._wrong("this word is a tool_choice; give the tool another name with name=")

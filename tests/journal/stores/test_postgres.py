@@ -207,11 +207,13 @@ async def test_no_password_is_told(postgres_server):
         {"max_connections": 0},
         {"connect_timeout": 0},
         {"lock_timeout": -1},
+        {"schema": 5},
+        {"conninfo": None},
     ],
 )
 def test_arguments_that_cannot_be_are_refused_at_once(options):
     with pytest.raises(BindError):
-        PostgresStore("host=localhost", **options)
+        PostgresStore(**{"conninfo": "host=localhost", **options})
 
 
 def test_without_its_driver_it_says_what_to_install(monkeypatch):

@@ -7,7 +7,7 @@ import select
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from urllib.parse import quote, quote_plus
 
 from interlock.errors import BindError, MissingExtraError, StoreError
@@ -312,6 +312,8 @@ def _read(conninfo: str) -> dict[str, str]:
     from psycopg import ProgrammingError
     from psycopg.conninfo import conninfo_to_dict
 
+    if not isinstance(cast("object", conninfo), str):
+        raise BindError(f'conninfo is {type(conninfo).__name__}; give "postgresql://user@host:5432/database"')
     try:
         return {name: str(value) for name, value in conninfo_to_dict(conninfo).items() if value is not None}
     except ProgrammingError:
@@ -329,6 +331,6 @@ def _array(texts: Sequence[str]) -> str:
 
 
 def _identifier(name: str) -> str:
-    if not re.fullmatch(r"[^\W\d]\w{0,62}", name, re.ASCII):
+    if not isinstance(cast("object", name), str) or not re.fullmatch(r"[^\W\d]\w{0,62}", name, re.ASCII):
         raise BindError(f"schema={name!r}: give a name of ASCII letters, digits and underscores")
     return f'"{name}"'
