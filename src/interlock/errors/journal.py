@@ -64,7 +64,9 @@ class ReplayDivergedError(JournalError):
 
 
 class ReplayFailedError(JournalError):
-    """A function of the machine raised while an entry was replayed; it is the ``__cause__``.
+    """A function of the machine raised while an entry was replayed, or made what cannot be saved.
+
+    What it raised is the ``__cause__``, or a :class:`NotJsonError`.
 
     ``index`` names the entry, ``snapshot`` is the state before it (None for the first one). The log is not changed:
     replayed by the repaired machine it goes on from there.
