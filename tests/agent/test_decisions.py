@@ -114,8 +114,6 @@ def test_a_word_that_raises_or_is_of_another_type_is_named():
         asked(support_machine(support.decide(prompt=lambda case: str(1 // 0))))
     with pytest.raises(InvalidMoveError, match=r"prompt= of the decision, .*lambda.*, returned prompt: .*given: 50"):
         asked(support_machine(support.decide(prompt=lambda case: case.amount)))
-    with pytest.raises(InvalidMoveError, match=r"messages= .* prompt and messages"):
-        asked(support_machine(support.decide(prompt="x", messages=lambda case: [{"role": "user", "content": "y"}])))
 
 
 def test_one_decision_may_serve_several_states():

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 import interlock.agent as il
 from interlock.errors import DefinitionError
-from tests.agent import wrong_machines
+from tests.agent import wrong_constants, wrong_machines
 
 
 class Ask(il.Event):
@@ -315,7 +315,7 @@ ROWS: list[tuple[str, Callable[[], object], str, str]] = [
 ]
 
 
-ALL_ROWS = [*ROWS, *wrong_machines.ROWS]
+ALL_ROWS = [*ROWS, *wrong_machines.ROWS, *wrong_constants.ROWS]
 
 
 @pytest.mark.parametrize(("build", "code", "message"), [row[1:] for row in ALL_ROWS], ids=[row[0] for row in ALL_ROWS])

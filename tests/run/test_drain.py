@@ -147,7 +147,7 @@ def texts(number: int) -> il.Machine[Any, None, str]:
                 initial="on",
                 states={
                     "on": leaving.state(invoke=leaving.generate_text(model="quick", prompt="?", on_done="off")),
-                    "off": leaving.end(),
+                    "off": leaving.state(),
                 },
             )
             for place in range(number)

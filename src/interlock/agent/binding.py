@@ -8,13 +8,14 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 from interlock.agent.adapting import Adapted, Decode, check_arguments
 from interlock.agent.emitting import EmitCheck
 from interlock.agent.events import EventClass
-from interlock.agent.interaction_meta import INTERACTION
 from interlock.agent.reasons import reason_of, short
 from interlock.agent.shapes import check_shape
 from interlock.agent.tools import Tool
 from interlock.agent.transitions import Then, event_transition, is_function, slot
+from interlock.agent.walking import INTERACTION
 from interlock.errors import DefinitionError, did_you_mean
-from interlock.statechart import Transition
+from interlock.statechart import Transition, with_at
+from interlock.statechart.definition import WithAt
 from interlock.statechart.frozen import freeze
 from interlock.statechart.narrowing import Narrowing
 
@@ -67,6 +68,9 @@ class Bound(Generic[P, C, I, O]):
 
         ``takes`` names the arguments that it will be called with, ``decode`` makes the second one.
         """
+        if isinstance(given, WithAt):
+            inner = self._adapted(given.function, place, (*takes, "at"), decode)
+            return given if inner is given.function else with_at(inner)
         if not callable(given) or not is_function(given):
             return given
         check_arguments(given, place, takes)
@@ -89,6 +93,8 @@ class Bound(Generic[P, C, I, O]):
         given = dict(fields)
         if "guard" in given:
             given["guard"] = self._adapted(given["guard"], f"{place}: guard", takes, decode)
+        if wide and isinstance(then, WithAt):
+            then = then.function
         handler = self._adapted(then, place, (*takes, "at") if wide else takes, decode)
         return event_transition(event, handler, given, wide=wide)
 
@@ -99,7 +105,7 @@ class Bound(Generic[P, C, I, O]):
 
     def _given(self, given: Any, place: str) -> Any:  # noqa: ANN401  # a function, or a value of any kind
         """Return the input of work as the engine takes it: a function of the context, or a value as JSON."""
-        if callable(given) and is_function(given):
+        if is_function(given):
             return self._adapted(given, place, ("context",))
         try:
             return freeze(given, models=True)

@@ -6,14 +6,17 @@ import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from interlock.agent.act import ActSpec
 from interlock.agent.calls import CallSpec
+from interlock.agent.descriptors import OF_EVENTS, tool_names
 from interlock.agent.emitting import refused_event
 from interlock.agent.events import EventClass
 from interlock.agent.model_refs import near_alias
-from interlock.agent.reasons import short
+from interlock.agent.reasons import reason_of, short
 from interlock.agent.walking import Place, places, transitions, wording_of
 from interlock.errors import DefinitionError, did_you_mean
 from interlock.statechart import Invoke, Machine, Move, State
+from interlock.statechart.frozen import freeze
 from interlock.statechart.moves import Operation
 
 __all__ = ["check_constants"]
@@ -35,6 +38,7 @@ def check_constants(
         for invoke in place.state.invoke:
             _check_call(machine, place, invoke)
             _check_model(machine, place, invoke, models)
+            _check_choice(machine, place, invoke, events)
 
 
 def _moves(state: State) -> Iterator[tuple[str, Mapping[str, Any], Iterable[Operation]]]:
@@ -72,16 +76,35 @@ def _wrong(
         reason = refused_event(payload, events, "events")
         if reason is not None:
             return "unknown-event", f"the move raises {short(payload)}: {reason}"
-    elif name == "spawn" and operation.to not in machine.sources:
-        return "unknown-source", (
-            f"the move spawns the source {operation.to!r}, which the machine does not have. "
-            f"{did_you_mean(str(operation.to), machine.sources)}"
-        )
+    elif name == "spawn":
+        return _wrong_spawn(machine, operation)
     if isinstance(operation.delay, str) and operation.delay not in machine.table.delays:
         return "unknown-delay", (
             f"the delay {operation.delay!r} is not among the machine's delays. "
             f"{did_you_mean(operation.delay, machine.table.delays)}"
         )
+    return None
+
+
+def _wrong_spawn(machine: Machine[Any, Any, Any], operation: Operation) -> tuple[str, str] | None:
+    """Return code and reason where a constant spawn can never start its child."""
+    src = str(operation.to)
+    if src not in machine.sources:
+        return "unknown-source", (
+            f"the move spawns the source {src!r}, which the machine does not have. {did_you_mean(src, machine.sources)}"
+        )
+    named = src if operation.id is None else operation.id
+    if not named or any(character in named for character in "#/") or named.startswith("@"):
+        given = f"spawn({src!r}) without an id= is called" if operation.id is None else f"spawn({src!r}, id={named!r}):"
+        return "invalid-key", f"{given} {named!r}, which cannot be a child's id: no '#', '/' or leading '@'"
+    source = machine.sources[src]
+    try:
+        given = freeze(operation.payload, "input", models=True)
+        if isinstance(source, Machine):
+            source.checked_input(given)
+    except Exception as error:  # noqa: BLE001  # validators and serializers are other people's code
+        needs = "without an input" if operation.payload is None else f"with input={short(operation.payload)}"
+        return "invalid-child", f"the move spawns {src!r} {needs}: {reason_of(error)}"
     return None
 
 
@@ -121,3 +144,20 @@ def _check_model(machine: Machine[Any, Any, Any], place: Place, invoke: Invoke, 
             machine=machine.id,
             state=place.path,
         )
+
+
+def _check_choice(machine: Machine[Any, Any, Any], place: Place, invoke: Invoke, events: Classes) -> None:
+    """Refuse an act loop that must call a tool of an event which no model is ever offered."""
+    choice = wording_of(invoke).get("tool_choice")
+    if not isinstance(invoke.logic, ActSpec) or not isinstance(choice, str) or not choice.startswith(OF_EVENTS):
+        return
+    kinds = {name: kind for kind, name in tool_names(events).items()}
+    offered = [name for name, kind in kinds.items() if events[kind].actor != "human"]
+    if choice in offered:
+        return
+    reason = f"no event of the machine has that tool. {did_you_mean(choice, offered)}"
+    if choice in kinds:
+        reason = f"only a person may send {kinds[choice]!r} (actor='human'): no model is ever offered it"
+    raise DefinitionError(
+        f"act(tool_choice={choice!r}): {reason}", code="unknown-tool", machine=machine.id, state=place.path
+    )

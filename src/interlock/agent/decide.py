@@ -53,6 +53,7 @@ class DecideSpec:
         try:
             check_wording(self.wordings, self.wording)
             self._check_options()
+            _refuse_both(self.wording)
             _refuse_nothing(self.declared)
             self.check()
         except (TypeError, ValueError) as error:
@@ -140,6 +141,11 @@ def _events(given: object) -> tuple[Event, ...]:
 
 def _classes(options: Sequence[Event]) -> tuple[Entry, ...]:
     return tuple(dict.fromkeys(type(option) for option in options))
+
+
+def _refuse_both(wording: Mapping[str, object]) -> None:
+    if wording.get("prompt") and wording.get("messages"):
+        raise ValueError("prompt and messages say the same thing; give one of them")
 
 
 def _refuse_nothing(declared: tuple[Entry, ...] | None) -> None:

@@ -16,7 +16,7 @@ from interlock.agent.events import Event, EventClass
 from interlock.agent.plain import plain
 from interlock.agent.reasons import reason_of, reasons, short
 from interlock.agent.requests import JsonObject
-from interlock.agent.walking import places
+from interlock.agent.walking import INTERACTION, places
 from interlock.errors import DefinitionError, did_you_mean
 from interlock.statechart import FrozenDict, Machine
 
@@ -29,9 +29,6 @@ __all__ = [
     "fields_by_key",
     "interaction_spec",
 ]
-
-INTERACTION = "interaction"
-"""The key in the ``meta`` of a state."""
 
 PLACEHOLDER = re.compile(r"\{\{([^\W\d]\w*(?:\.\w+)*)\}\}|\{([^\W\d]\w*(?:\.\w+)*)\}")
 """``{a.b}``, a value of the context (second group), or ``{{a.b}}``, which stands for ``{a.b}`` itself (first)."""

@@ -7,7 +7,8 @@ from typing import Any, is_typeddict
 from interlock.agent.adapting import Adapted
 from interlock.agent.outputs import DeclaredOutput
 from interlock.agent.reasons import reason_of, short
-from interlock.agent.walking import Place, places, transitions, wording_of
+from interlock.agent.reports import FromChild
+from interlock.agent.walking import Place, functions, places
 from interlock.errors import DefinitionError
 from interlock.statechart import UNSET, Machine, State
 from interlock.statechart.definition import WithAt
@@ -22,10 +23,23 @@ def check_promises(machine: Machine[Any, Any, Any]) -> None:
         if place.state.on_done:
             _check_done(machine, place)
         _check_narrow(machine, place)
-    if machine.output_type is not None:
-        for key, state in machine.definition.states.items():
-            if state.kind == "final" and machine.definition.kind != "parallel":
-                _check_final(machine, machine.output_type, key, state)
+    if machine.output_type is None:
+        return
+    root = machine.definition
+    if root.kind == "parallel":
+        if _can_end(root) and _refusal(machine.output_type, None) is not None:
+            raise DefinitionError(
+                "kind='parallel': when all regions are done the machine ends without an output, and its output type "
+                "does not take None; put the regions into one state, agent.parallel(states=..., on_done='over'), with "
+                "'over': agent.final(output=...) beside it",
+                code="invalid-state",
+                machine=machine.id,
+                state="(root)",
+            )
+        return
+    for key, state in root.states.items():
+        if state.kind == "final":
+            _check_final(machine, machine.output_type, key, state)
 
 
 def _check_final(machine: Machine[Any, Any, Any], kind: JsonType[Any], key: str, state: State) -> None:
@@ -111,15 +125,9 @@ def _check_narrow(machine: Machine[Any, Any, Any], place: Place) -> None:
     if place.state.kind == "choice":
         return  # never rests: what it is given is looked at when it chooses
     promised = [item.context for item in (place.state, *place.around) if item.context is not None]
-    found: list[tuple[str, object]] = [("entry", place.state.entry), ("exit", place.state.exit)]
-    for slot, transition in transitions(place.state):
-        found += [(slot, transition.handler), (f"{slot}: guard", transition.guard)]
-    for invoke in place.state.invoke:
-        found += [(f"invoke {invoke.src}: input", invoke.input)]
-        found += [(f"invoke {invoke.src}: {name}", value) for name, value in wording_of(invoke).items()]
-    for slot, given in found:
-        function = given.function if isinstance(given, WithAt) else given
-        if not isinstance(function, Adapted) or function.narrow is None:
+    for slot, given in functions(place.state):
+        function = _authors(given)
+        if function is None or function.narrow is None:
             continue
         kind = function.narrow.kind
         if not any(_implies(other, kind) for other in promised):
@@ -135,6 +143,14 @@ def _check_narrow(machine: Machine[Any, Any, Any], place: Place) -> None:
 
 def _implies(promised: Any, kind: Any) -> bool:  # noqa: ANN401  # classes of contexts
     return promised is kind or (not is_typeddict(kind) and issubclass(promised, kind))
+
+
+def _authors(given: object) -> Adapted | None:
+    """Return the function that an author has given with the words of an agent, whatever is wrapped around it."""
+    function = given.function if isinstance(given, WithAt) else given
+    if isinstance(function, FromChild):
+        function = function.guard
+    return function if isinstance(function, Adapted) else None
 
 
 def _is_function(output: object) -> bool:

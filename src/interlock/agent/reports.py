@@ -9,7 +9,8 @@ from typing import Any, Generic, TypeVar, cast
 from interlock.agent.children import ChildSpec
 from interlock.agent.reasons import short
 from interlock.errors import DefinitionError, ErrorInfo
-from interlock.statechart import InternalEvent, Machine, Transition
+from interlock.statechart import InternalEvent, Machine, Transition, with_at
+from interlock.statechart.definition import WithAt
 
 __all__ = ["ChildDone", "ChildFailed", "FromChild", "reported_source"]
 
@@ -42,20 +43,22 @@ class FromChild:
         self.src = src
         self.guard = guard
 
-    def __call__(self, context: object, event: InternalEvent) -> object:
+    def __call__(self, context: object, event: InternalEvent, *at: object) -> object:
         """Say whether the child is of the source, and the author's own guard lets it pass."""
-        return event.src == self.src and (self.guard is None or self.guard(context, event))
+        return event.src == self.src and (self.guard is None or self.guard(context, event, *at))
 
     @classmethod
     def guarding(cls, transition: Transition, src: str) -> Transition:
         """Return a transition as one that only a child of this source starts."""
         guard = transition.guard
-        return replace(transition, guard=cls(src, guard if callable(guard) else None))
+        if isinstance(guard, WithAt):
+            return replace(transition, guard=with_at(cls(src, guard.function)))
+        return replace(transition, guard=cls(src, guard))
 
     @staticmethod
     def unknown(transition: Transition, known: object) -> str | None:
         """Return the source that a transition waits for and that is not ``known``; None where it is."""
-        guard = transition.guard
+        guard = transition.guard.function if isinstance(transition.guard, WithAt) else transition.guard
         if isinstance(guard, FromChild) and guard.src not in cast("Any", known):
             return guard.src
         return None

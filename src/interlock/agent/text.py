@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, Unpack, cast
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from interlock.agent.adapting import check_arguments
 from interlock.agent.contract import StreamExecutor, TextExecutor
 from interlock.agent.descriptors import OF_EVENTS
 from interlock.agent.outputs import adapter_of
@@ -25,6 +26,7 @@ from interlock.agent.requests import JsonObject
 from interlock.agent.text_fields import TextFields
 from interlock.agent.text_requests import TextMode, TextRequest
 from interlock.agent.tools import GivenTools, Tool, named_tools
+from interlock.agent.transitions import is_function
 from interlock.agent.wording import Place, Wording, check_wording, worded
 from interlock.errors import DefinitionError, InputError, did_you_mean
 from interlock.statechart.frozen import freeze
@@ -272,6 +274,9 @@ def text_request(
     if not isinstance(cast("object", name), str) or not name:
         raise DefinitionError(f"text_request({short(name)}): give it a name, a non-empty text", code="invalid-request")
     wording: dict[str, object] = dict(cast("Mapping[str, object]", fields), model=model)
+    for key, value in wording.items():
+        if is_function(value):
+            check_arguments(cast("Callable[..., object]", value), f"text request {name!r}: {key}=", ("input",))
     tools = cast("GivenTools | Callable[[Given], GivenTools]", wording.pop("tools", ()))
     return TextRequestDefinition(
         name=name,

@@ -7,9 +7,13 @@ from typing import NamedTuple, cast
 
 from interlock.agent.decide import DecideSpec
 from interlock.agent.text import TextSpec
+from interlock.agent.user_input import UserInputSpec
 from interlock.statechart import Invoke, State, Transition
 
-__all__ = ["Place", "places", "transitions", "wording_of"]
+__all__ = ["INTERACTION", "Place", "functions", "places", "transitions", "wording_of"]
+
+INTERACTION = "interaction"
+"""The key in the ``meta`` of a state under which it says what a user interface shows."""
 
 
 class Place(NamedTuple):
@@ -59,6 +63,36 @@ def transitions(state: State) -> Iterator[tuple[str, Transition]]:
         ):
             for transition in found:
                 yield f"{name} {slot}", transition
+
+
+def functions(state: State) -> Iterator[tuple[str, object]]:
+    """Yield what may be a function of the context in a state, each with the slot in which it stands."""
+    yield "entry", state.entry
+    yield "exit", state.exit
+    yield "output", state.output
+    yield "meta", _label(state.meta)
+    for slot, transition in transitions(state):
+        yield slot, transition.handler
+        yield f"{slot}: guard", transition.guard
+    for invoke in state.invoke:
+        place = f"invoke {invoke.src}"
+        yield f"{place}: input", invoke.input
+        yield f"{place}: meta", _label(invoke.meta)
+        for name, value in wording_of(invoke).items():
+            yield f"{place}: {name}", value
+        logic = invoke.logic
+        if isinstance(logic, DecideSpec):
+            yield f"{place}: allowed_events", logic.allowed_events
+            yield f"{place}: options", logic.options
+        elif isinstance(logic, TextSpec):
+            yield f"{place}: tools", logic.definition.tools
+        elif isinstance(logic, UserInputSpec):
+            yield f"{place}: prompt", logic.prompt
+
+
+def _label(meta: Mapping[str, object]) -> object:
+    interaction = meta.get(INTERACTION)
+    return cast("Mapping[str, object]", interaction).get("label") if isinstance(interaction, Mapping) else None
 
 
 def wording_of(invoke: Invoke) -> Mapping[str, object]:

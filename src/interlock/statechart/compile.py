@@ -26,6 +26,7 @@ from interlock.statechart.kinds import CHOICE, COMPOUND, FINAL, HISTORY, PARALLE
 from interlock.statechart.moves import UNSET, Move
 from interlock.statechart.narrowing import Narrowing
 from interlock.statechart.nodes import Invocation, Node, NodeTimer
+from interlock.statechart.targets import in_different_regions
 
 __all__ = ["compile_table"]
 
@@ -101,6 +102,7 @@ class _Compiler:
         table.parallels = sum([node.kind == PARALLEL for node in table.nodes])
         for node in table.nodes:
             self.check_node(node)
+        self.check_invocations()
 
     def check_key(self, parent: Node, key: Any, child: Any) -> None:
         """Refuse what cannot be a child state of ``parent``, or cannot be its key."""
@@ -268,6 +270,22 @@ class _Compiler:
         node.timers = tuple(timers)
         node.invocations = tuple(invocations)
 
+    def check_invocations(self) -> None:
+        """Refuse invocations of one id that run at once: in two regions, or in states that are entered together."""
+        named: dict[str, list[Node]] = {}
+        for node in self.table.nodes:
+            for invocation in node.invocations:
+                others = named.setdefault(invocation.id, [])
+                for other in others:
+                    if in_different_regions(other, node) or _entered_with(other, node):
+                        raise refused(
+                            node,
+                            "duplicate-id",
+                            f"state {other.path or '(root)'!r}, which may be active with it, has an invocation of the "
+                            f"id {invocation.id!r} as well; give each its own id=",
+                        )
+                others.append(node)
+
     def invocation(self, node: Node, number: int, item: Any) -> Invocation:
         """Check and compile one invocation of a state, the ``number``th as it is written."""
         if not isinstance(item, Invoke):
@@ -299,6 +317,15 @@ class _Compiler:
             raise refused(
                 node, "invalid-key", f"{id!r} cannot be an id: it must not be empty, hold '#' or '/', or start with '@'"
             )
+
+
+def _entered_with(outer: Node, node: Node) -> bool:
+    """Whether a state is entered whenever the one around it is, unless something leads elsewhere."""
+    while node.parent is not None and (node.parent.kind == PARALLEL or node.parent.initial is node):
+        node = node.parent
+        if node is outer:
+            return True
+    return False
 
 
 def _function_of(given: Function | Move) -> Function:

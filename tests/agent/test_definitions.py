@@ -1,0 +1,154 @@
+"""Definitions that are right, close to those that are refused when a machine is built."""
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+import interlock.agent as il
+import interlock.statechart as sc
+from interlock.agent.text_requests import TextRequest
+
+
+class Ask(il.Event):
+    question: str = ""
+
+
+class Reply(il.Event, actor="human"):
+    pass
+
+
+class Game(BaseModel, frozen=True):
+    left: int = 3
+    guess: str | None = None
+
+
+class Guessed(Game, frozen=True):
+    guess: str
+
+
+class Topic(BaseModel):
+    question: str = "what?"
+
+
+agent = il.setup_agent(context=Game, events=[Ask, Reply])
+guessed = agent.narrow(Guessed)
+asked = il.setup_agent(context=Game, events=[Ask], input=Topic, output=str)
+child = asked.machine(
+    "child", context=lambda topic: Game(guess=topic.question), initial="a", states={"a": asked.final(output="x")}
+)
+
+
+def fetch(url: str = "") -> int:
+    return len(url)
+
+
+def busy(**fields: Any) -> sc.State:
+    return agent.state(invoke=agent.call(fetch, id="w"), **fields)
+
+
+def built(**fields: Any) -> sc.Machine[Game, None, object]:
+    states = {"a": agent.state(**fields), "b": agent.state()}
+    return agent.machine("m", initial="a", sources={"child": child}, states=states)
+
+
+def test_regions_may_end_a_machine_whose_output_may_be_nothing():
+    for output in (None, str | None):
+        loose = il.setup_agent(context=Game, events=[Ask], output=output)
+        machine = loose.machine("m", kind="parallel", states={"a": loose.end(), "b": loose.end()})
+        snapshot, _ = sc.initial_transition(machine)
+        assert (snapshot.status, snapshot.output) == ("done", None)
+
+
+def test_regions_that_never_end_need_no_output():
+    endless = il.setup_agent(context=Game, events=[Ask], output=str)
+    endless.machine("m", kind="parallel", states={"a": endless.end(output="x"), "b": endless.state()})
+
+
+@pytest.mark.parametrize(
+    "states",
+    [
+        {"a": busy(), "b": busy()},
+        {"a": busy(initial="x", states={"x": agent.state(), "y": busy()})},
+        {"a": agent.parallel(states={"left": busy(), "right": agent.state()}), "b": busy()},
+    ],
+    ids=["one after the other", "inside, later", "in a region and outside"],
+)
+def test_one_id_may_stand_in_states_that_take_turns(states: dict[str, sc.State]):
+    agent.machine("m", initial="a", states=states)
+
+
+def test_a_constant_spawn_is_held_against_its_machine_alone():
+    machine = built(
+        entry=agent.stay()
+        .spawn("child", id="one", input=Topic(question="why?"))
+        .spawn("child", id="two", input={"question": "why?"})
+        .spawn("child")
+    )
+    snapshot, _ = sc.initial_transition(machine)
+    assert snapshot.status == "active"
+
+
+def test_functions_of_a_request_may_be_of_any_kind_that_can_be_called():
+    class Worder:
+        def __call__(self, given: str, more: str = "!") -> str:
+            return given + more
+
+        def word(self, given: str) -> str:
+            return given
+
+    request = il.text_request("t", input=str, model=Worder().word, prompt=Worder(), system=str)
+    assert isinstance(made := request.request("x"), TextRequest)
+    assert (made.model, made.prompt, made.system) == ("x", "x!", "x")
+
+
+def test_an_act_loop_may_have_to_call_the_tool_of_an_event():
+    built(invoke=agent.act(prompt="x", tool_choice="send_event_Ask"), on=[agent.on(Ask, "b")])
+
+
+def test_a_narrow_state_keeps_the_promise_for_all_that_stands_in_it():
+    state = guessed.state(
+        meta={"interaction": {"label": lambda game: game.guess}},
+        invoke=[
+            guessed.decide(prompt="x", allowed_events=lambda game: [Ask]),
+            guessed.user_input(lambda game: game.guess, meta={"interaction": {"label": lambda game: game.guess}}),
+            guessed.generate_text(prompt="x", tools=lambda game: []),
+        ],
+        on=[
+            guessed.on(Ask, "b"),
+            guessed.on_child_done(child, "b", guard=lambda game, done: game.guess == done.output),
+        ],
+    )
+    agent.machine("m", initial="b", sources={"child": child}, states={"a": state, "b": agent.state()})
+
+
+@pytest.mark.parametrize("legal", [True, False])
+def test_a_guard_may_see_where_the_machine_stands_whatever_it_guards(legal: bool):
+    seen: list[object] = []
+
+    def guard(game: Game, given: object, at: sc.At) -> bool:
+        seen.append((type(game), given, at.matches("a")))
+        return legal
+
+    wide: Any = sc.with_at(guard)
+    state = agent.state(
+        entry=agent.stay().spawn("child", id="one"),
+        on=[agent.on_child_done(child, "b", guard=wide), agent.on(Ask, "b", guard=wide)],
+    )
+    machine = agent.machine("m", initial="a", sources={"child": child}, states={"a": state, "b": agent.state()})
+    snapshot, _ = sc.initial_transition(machine)
+    assert seen == [(Game, il.ChildDone("one", "x"), True)]
+    assert snapshot.value == ("b" if legal else "a")
+    if not legal:
+        sc.transition(machine, snapshot, Ask())
+        assert seen[1:] == [(Game, Ask(), True)]
+
+
+def test_a_narrow_guard_that_sees_where_the_machine_stands_gets_the_narrow_context():
+    seen: list[type] = []
+    wide: Any = sc.with_at(lambda game, ask, at: seen.append(type(game)) or True)
+    state = guessed.state(on=[guessed.on(Ask, "b", guard=wide)])
+    machine = agent.machine("m", context=Game(guess="x"), initial="a", states={"a": state, "b": agent.state()})
+    snapshot, _ = sc.initial_transition(machine)
+    assert sc.transition(machine, snapshot, Ask())[0].value == "b"
+    assert seen == [Guessed]
