@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 import genai_prices
 import pytest
 
 import interlock as il
 from interlock.adapters.prices import Cost, get_cost
+from interlock.errors import DefinitionError, InputError
 from interlock.statechart.frozen import freeze
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
@@ -138,3 +140,30 @@ async def test_a_runs_entries_say_what_it_has_cost():
     clock = il.FakeClock(AT.timestamp())
     result = await il.run_agent(machine, executors=il.ScriptedExecutors(text=[answer]), clock=clock)
     assert get_cost(result.entries).total == price("gpt-4o", "openai", **COUNTS)
+
+
+@pytest.mark.parametrize(
+    ("given", "named", "message"),
+    [
+        ([1], {}, "item 0 is no entry of a log: 1"),
+        ("abc", {}, "give entries of a log, or a usage, not 'abc'"),
+        ({"input_tokens": 1}, {}, "give entries of a log, or a usage, not {'input_tokens'"),
+        (None, {}, "give entries of a log, or a usage, not None"),
+        ([entry(0, **COUNTS), None], {}, "item 1 is no entry of a log: None"),
+        ([entry(0, 1e18, **COUNTS)], {"model": "openai/gpt-4o"}, r"item 0: recorded_at is 1e\+18, no Unix seconds"),
+        ([entry(0, model=5, **COUNTS)], {}, "item 0: model is 5"),
+        ([entry(0, model="openai/gpt-4o", model_calls="x")], {}, "item 0: model_calls is 'x'"),
+        ([], {"model": 5}, "model=5: give a name"),
+        ([], {"provider": 5}, "provider=5: give a name"),
+        ([], {"at": 5}, "at=5: give a datetime"),
+    ],
+)
+def test_what_has_no_price_because_it_is_no_call_is_said(given: object, named: dict[str, Any], message: str):
+    with pytest.raises(InputError, match=f"^get_cost: {message}") as caught:
+        get_cost(given, **named)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    assert caught.value.code == "invalid-input"
+
+
+def test_an_alias_that_is_no_text_is_said():
+    with pytest.raises(DefinitionError, match="an alias and what it stands for are non-empty texts"):
+        get_cost([], models={5: "openai/gpt-4o"})  # type: ignore[dict-item]  # pyright: ignore[reportArgumentType]

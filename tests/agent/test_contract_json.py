@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from typing import Any
 
 import pytest
 
@@ -86,3 +87,50 @@ def test_errors_cross_processes_whatever_they_are_made_with():
         read = pickle.loads(pickle.dumps(error))
         assert type(read) is type(error)
         assert (str(read), vars(read)) == (str(error), vars(error))
+
+
+WRITTEN = {
+    il.DecisionRequest: il.DecisionRequest(id="d", events=()),
+    il.TextRequest: il.TextRequest(id="t", prompt="x"),
+    il.ToolRequest: il.ToolRequest(
+        text=il.TextRequest(id="t", prompt="x"), call=il.ToolCall("1", "weigh", {"grams": [20, None]})
+    ),
+    il.UserInputRequest: il.UserInputRequest(id="u", prompt="x", input_schema={"type": "string"}),
+    il.DecisionAttempt: il.DecisionAttempt(failure="unknown-event", reason="x", event={"type": "Move"}),
+    il.Choice: CHOICES[0],
+    il.TextResult: TURNS[2],
+}
+
+
+@pytest.mark.parametrize("kind", WRITTEN, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("given", ["{}", b"{}", None, [], 5, il.Choice, object()], ids=str)
+def test_what_is_no_object_is_read_as_nothing(kind: Any, given: object):
+    with pytest.raises(InputError, match=r"^this is no .*: give the object that to_json\(\) wrote, not ") as caught:
+        kind.from_json(given)
+    assert caught.value.code == "invalid-input"
+
+
+@pytest.mark.parametrize("kind", WRITTEN, ids=lambda kind: kind.__name__)
+def test_a_field_that_is_missing_or_of_another_type_is_named(kind: Any):
+    written = WRITTEN[kind].to_json()
+    assert json.loads(json.dumps(kind.from_json(written).to_json())) == json.loads(json.dumps(written))
+    required = [name for name in ("id", "text", "call", "events", "event", "output", "failure") if name in written]
+    if kind is il.ToolRequest:
+        required.remove("id")  # the text's own
+    for name in required:
+        with pytest.raises(InputError, match=rf"^this is no .*: {name}: "):
+            kind.from_json({key: value for key, value in written.items() if key != name})
+    for name, value in {"id": 3, "call": {"id": 1, "name": []}, "reason": {}, "tool_calls": "x"}.items():
+        if name in written and not (kind is il.ToolRequest and name == "id"):
+            with pytest.raises(InputError, match=rf"^this is no .*: {name}\b"):
+                kind.from_json({**written, name: value})
+    with pytest.raises(InputError):
+        kind.from_json({**written, "usage": object(), "metadata": object(), "event": object(), "call": object()})
+
+
+def test_a_tool_request_names_what_is_wrong_with_its_text_and_its_kind():
+    written = WRITTEN[il.ToolRequest].to_json()
+    with pytest.raises(InputError, match="this is no text request: id: Field required"):
+        il.ToolRequest.from_json({**written, "text": {"prompt": "x"}})
+    with pytest.raises(InputError, match="this is no tool request: kind: "):
+        il.ToolRequest.from_json({**written, "kind": "decision"})

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 import interlock.agent as il
 import interlock.statechart as sc
 from interlock.agent.text_requests import TextRequest
+from interlock.errors import DefinitionError
 
 
 class Ask(il.Event):
@@ -152,3 +153,31 @@ def test_a_narrow_guard_that_sees_where_the_machine_stands_gets_the_narrow_conte
     snapshot, _ = sc.initial_transition(machine)
     assert sc.transition(machine, snapshot, Ask())[0].value == "b"
     assert seen == [Guessed]
+
+
+class Service:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def fetch(self, number: int = 1) -> str:
+        return self.name * number
+
+
+def calling(*services: Service) -> sc.Machine[Game, None, object]:
+    states = {
+        f"s{place}": agent.state(invoke=agent.call(service.fetch, input={"number": 2}))
+        for place, service in enumerate(services)
+    }
+    return agent.machine("m", initial="s0", states=states)
+
+
+def test_a_method_of_one_object_is_one_function_however_often_it_is_asked_for():
+    service = Service("x")
+    assert calling(service, service).sources["fetch"] == service.fetch
+    with pytest.raises(DefinitionError, match="another source has the name 'fetch'"):
+        calling(service, Service("x"))
+
+
+def test_the_arguments_of_a_method_are_checked_too():
+    with pytest.raises(DefinitionError, match="Did you mean 'number'"):
+        built(invoke=agent.call(Service("x").fetch, input={"numbr": 2}))

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 import interlock as il
+from interlock.errors import InputError
 from tests.guessing import Guess, Verdict, game
 from tests.run.writing import Letter, add, calls, writer
 
@@ -119,3 +120,16 @@ async def test_pieces_are_the_whole_text(text: str):
     )
     assert isinstance(result, il.Done)
     assert result.output == "".join(seen) == text
+
+
+class Shout(il.Event):
+    text: str = ""
+
+
+@pytest.mark.parametrize("script", [{"decisions": [Shout(), Shout]}, {"text": ["x", Shout]}], ids=["decisions", "text"])
+def test_a_class_among_the_answers_is_refused_before_anything_runs(script: Any):
+    (word,) = script
+    with pytest.raises(
+        InputError, match=rf"{word}=\[\.\.\.\]\): answer 1 is the class Shout; give an instance, Shout\("
+    ):
+        il.ScriptedExecutors(**script)

@@ -110,6 +110,11 @@ def get_cost(
     """
     table = _table()
     aliases = checked_models(models)
+    for word, given in (("model", model), ("provider", provider)):
+        if given is not None and not isinstance(cast("object", given), str):
+            raise _wrong(f"{word}={short(given)}: give a name")
+    if not isinstance(cast("object", at), datetime | None):
+        raise _wrong(f"at={short(at)}: give a datetime")
     sums: dict[str, Decimal] = {}
     unknown: dict[str, None] = {}
     unmetered = 0
@@ -142,12 +147,33 @@ def _calls(spent: Given, at: datetime | None) -> Iterator[tuple[Mapping[str, Any
         one = {name: getattr(spent, name, None) for name in (*_TOKENS, "model_calls")}
         yield one, getattr(spent, "model", None), at
         return
-    if getattr(spent, "__iter__", None) is None:
-        raise InputError(f"get_cost({short(spent)}): give entries of a log, or a usage", code="invalid-input")
-    for entry in cast("Iterable[Spent]", spent):
-        if entry.usage is not None:
-            when = entry.recorded_at
-            yield entry.usage, entry.usage.get("model"), at if when is None else datetime.fromtimestamp(when, UTC)
+    given: Any = spent
+    if isinstance(given, str | bytes | Mapping) or getattr(given, "__iter__", None) is None:
+        raise _wrong(f"give entries of a log, or a usage, not {short(spent)}")
+    for number, entry in enumerate(cast("Iterable[Spent]", spent)):
+        usage: object = getattr(entry, "usage", _MISSING)
+        if usage is _MISSING or not isinstance(usage, Mapping | None):
+            raise _wrong(f"item {number} is no entry of a log: {short(entry)}")
+        if usage is not None:
+            counts = cast("Mapping[str, Any]", usage)
+            name, calls = counts.get("model"), counts.get("model_calls")
+            if not isinstance(name, str | None) or not isinstance(calls, int | None):
+                field, given = ("model", name) if not isinstance(name, str | None) else ("model_calls", calls)
+                raise _wrong(f"item {number}: {field} is {short(given)}")
+            yield counts, name, _time(getattr(entry, "recorded_at", None), number) or at
+
+
+def _time(recorded_at: object, number: int) -> datetime | None:
+    if recorded_at is None:
+        return None
+    try:
+        return datetime.fromtimestamp(cast("float", recorded_at), UTC)
+    except (TypeError, ValueError, OverflowError, OSError):
+        raise _wrong(f"item {number}: recorded_at is {short(recorded_at)}, no Unix seconds") from None
+
+
+def _wrong(reason: str) -> InputError:
+    return InputError(f"get_cost: {reason}", code="invalid-input")
 
 
 def _price(

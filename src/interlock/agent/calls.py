@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MethodType
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from pydantic_core import to_jsonable_python
@@ -15,7 +16,7 @@ from interlock.errors import CallResultError, DefinitionError
 from interlock.statechart.frozen import freeze
 from interlock.statechart.json_type import JsonType
 
-__all__ = ["CallSpec"]
+__all__ = ["CallSpec", "same_function"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -75,6 +76,11 @@ class CallSpec:
 
     def _refused(self, answer: object, reason: str) -> CallResultError:
         return CallResultError(f"{self.name} returned {short(answer)}, which its annotation refuses: {reason}")
+
+
+def same_function(one: object, other: object) -> bool:
+    """Whether two sources are one: a bound method is another object each time that it is asked for."""
+    return one is other or (isinstance(one, MethodType) and isinstance(other, MethodType) and one == other)
 
 
 def _returned(function: Callable[..., object]) -> Any:  # noqa: ANN401  # a type, of whatever kind

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from interlock.agent.act import ActSpec
-from interlock.agent.calls import CallSpec
+from interlock.agent.calls import CallSpec, same_function
 from interlock.agent.descriptors import OF_EVENTS, tool_names
 from interlock.agent.emitting import refused_event
 from interlock.agent.events import EventClass
@@ -110,7 +110,9 @@ def _wrong_spawn(machine: Machine[Any, Any, Any], operation: Operation) -> tuple
 
 def _check_call(machine: Machine[Any, Any, Any], place: Place, invoke: Invoke) -> None:
     spec = invoke.logic
-    if not isinstance(spec, CallSpec) or callable(invoke.input) or machine.sources.get(spec.name) is not spec.function:
+    if not isinstance(spec, CallSpec) or callable(invoke.input):
+        return
+    if not same_function(machine.sources.get(spec.name), spec.function):
         return
     try:
         signature = inspect.signature(spec.function)

@@ -24,6 +24,7 @@ from interlock.agent.events import Event
 from interlock.agent.messages import AgentMessage, ToolResultOutput
 from interlock.agent.messages_schema import messages_schema
 from interlock.agent.reasons import reason_of, reasons
+from interlock.agent.received import object_of
 from interlock.agent.requests import DecisionRequest
 from interlock.agent.text_requests import TextRequest
 from interlock.errors import InputError, NotJsonError
@@ -235,8 +236,9 @@ F = TypeVar("F", bound=_Form)
 
 
 def _read(form: type[F], data: Mapping[str, object], what: str) -> F:
+    given = object_of(data, what)
     try:
-        return form.model_validate_json(to_json(data))
+        return form.model_validate_json(to_json(given))
     except ValidationError as error:
         raise InputError(f"this is no {what}: {reasons(error)}", code="invalid-input") from None
     except ValueError as error:  # what cannot even be written

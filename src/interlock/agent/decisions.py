@@ -179,7 +179,7 @@ def _attempts(owed: OwedInvocation) -> tuple[DecisionAttempt, ...]:
             continue
         try:
             found.append(DecisionAttempt.from_json(record))
-        except (KeyError, TypeError, ValueError) as error:
+        except InputError as error:
             raise InputError(f"record {number} is no refused choice: {short(record)}", code="invalid-input") from error
     return tuple(found)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from interlock.agent.calls import CallSpec
+from interlock.agent.calls import CallSpec, same_function
 from interlock.agent.children import ChildSpec
 from interlock.agent.decide import DecideSpec, Entry
 from interlock.agent.events import Event, EventClass, check_event_class
@@ -89,7 +89,7 @@ def collect_sources(machine_id: str, root: State, given: Mapping[str, object]) -
 
 def _bring(sources: dict[str, object], name: str, own: object, what: str, place: Mapping[str, str]) -> None:
     other = sources.setdefault(name, own)
-    if other is not own:
+    if not same_function(other, own):
         raise DefinitionError(
             f"{what}: another source has the name {name!r}, {short(other)}; give one of the two its own, with "
             f"{what.partition('(')[0]}(..., name=...)",

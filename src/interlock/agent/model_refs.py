@@ -44,7 +44,7 @@ def checked_models(models: Mapping[str, str] | None) -> dict[str, str]:
         )
     found = dict(models or {})
     for alias, ref in found.items():
-        if not alias or not isinstance(cast("object", ref), str) or not ref:
+        if not all(isinstance(cast("object", name), str) and name for name in (alias, ref)):
             raise DefinitionError(
                 f"models={{{alias!r}: {short(ref)}}}: an alias and what it stands for are non-empty texts, as in "
                 "{'quick': 'provider/model-id'}",

@@ -61,7 +61,7 @@ def plan_ledger(records: Iterable[object]) -> PlanLedger:
                 retaken += "kept" in record
                 # What had been picked after the last step that can still be taken is picked anew.
                 del applied[_kept(record.get("kept", len(applied)), len(applied)) :]
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"record {number} is no step of a plan: {short(record)}", code="invalid-input") from error
     return PlanLedger(applied=tuple(applied), attempts=tuple(attempts), retaken=retaken)
 

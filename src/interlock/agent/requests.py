@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, cast, get_args
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from interlock.agent.descriptors import EventDescriptor
 from interlock.agent.events import EventClass
 from interlock.agent.messages import AgentMessage
 from interlock.agent.messages_schema import messages_schema
-from interlock.agent.reasons import reasons
-from interlock.errors import InputError, NotJsonError
-from interlock.statechart.frozen import freeze
+from interlock.agent.reasons import short
+from interlock.agent.received import field_of, object_of, read_object
+from interlock.errors import InputError
 
 __all__ = ["DecisionAttempt", "DecisionRequest", "Failure", "JsonObject", "PlanRequest"]
 
@@ -27,8 +27,6 @@ Failure: TypeAlias = Literal["unknown-event", "invalid-payload", "rejected-by-gu
 
 ``moved-on`` is no fault of the model: while it thought, something else made its choice illegal.
 """
-
-_FAILURES: tuple[Failure, ...] = ("unknown-event", "invalid-payload", "rejected-by-guard", "moved-on")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,17 +55,26 @@ class DecisionAttempt:
 
     @classmethod
     def from_json(cls, data: JsonObject) -> DecisionAttempt:
-        """Return what :meth:`to_json` wrote; raises KeyError or ValueError for other data."""
-        failure, reason, event, said = (data[name] for name in ("failure", "reason", "event", "model_reason"))
-        if failure not in _FAILURES:
-            raise ValueError(f"failure is {failure!r}, not one of {', '.join(_FAILURES)}")
-        if not isinstance(reason, str) or not isinstance(said, str | None) or not isinstance(event, Mapping | None):
-            raise ValueError("reason must be a text, model_reason a text or null, event an object or null")  # noqa: TRY004  # bad data, of whatever type
+        """Return what :meth:`to_json` wrote; raises :class:`InputError` for other data."""
+        given = object_of(data, "refused choice")
+        failure, reason, event, said = (
+            field_of(given, name, "refused choice") for name in ("failure", "reason", "event", "model_reason")
+        )
+        for name, value, fits, wanted in (
+            ("failure", failure, failure in get_args(Failure), f"one of {', '.join(get_args(Failure))}"),
+            ("reason", reason, isinstance(reason, str), "a text"),
+            ("event", event, isinstance(event, Mapping | None), "an object or null"),
+            ("model_reason", said, isinstance(said, str | None), "a text or null"),
+        ):
+            if not fits:
+                raise InputError(
+                    f"this is no refused choice: {name} is {short(value)}, not {wanted}", code="invalid-input"
+                )
         return cls(
-            failure=failure,
-            reason=reason,
+            failure=cast("Failure", failure),
+            reason=cast("str", reason),
             event=cast("JsonObject | None", event),
-            model_reason=said,
+            model_reason=cast("str | None", said),
         )
 
 
@@ -137,13 +144,9 @@ class DecisionRequest:
 
         Raises :class:`InvalidMessagesError` for messages that are none, :class:`InputError` for what is no decision.
         """
-        messages_schema.validate(data.get("messages", ()))
-        try:
-            return _reader(plan=data.get("kind") == "plan").validate_python(freeze(dict(data)))
-        except ValidationError as error:
-            raise InputError(f"this is no decision request: {reasons(error)}", code="invalid-input") from None
-        except NotJsonError as error:
-            raise InputError(f"this is no decision request: {error.message}", code="invalid-input") from None
+        given = object_of(data, "decision request")
+        messages_schema.validate(given.get("messages", ()))
+        return read_object(_reader(plan=given.get("kind") == "plan"), given, "decision request")
 
     def event_classes(self) -> dict[str, EventClass]:
         """Return the classes of the offered events by type, of those that know theirs."""

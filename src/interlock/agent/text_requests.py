@@ -6,15 +6,13 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Literal, TypeAlias
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from interlock.agent.message_helpers import system_message, user_message
 from interlock.agent.messages import AgentMessage
 from interlock.agent.messages_schema import messages_schema
-from interlock.agent.reasons import reasons
+from interlock.agent.received import object_of, read_object
 from interlock.agent.requests import DecisionRequest, JsonObject
-from interlock.errors import InputError, NotJsonError
-from interlock.statechart.frozen import freeze
 
 __all__ = ["TextMode", "TextRequest", "ToolDescriptor", "request_messages"]
 
@@ -118,14 +116,10 @@ class TextRequest:
         Raises :class:`InvalidMessagesError` for messages that are none, :class:`InputError` for what is no text
         request.
         """
+        given = object_of(data, "text request")
         for name in ("messages", "turns"):
-            messages_schema.validate(data.get(name, ()))
-        try:
-            return _reader().validate_python(freeze(dict(data)))
-        except ValidationError as error:
-            raise InputError(f"this is no text request: {reasons(error)}", code="invalid-input") from None
-        except NotJsonError as error:
-            raise InputError(f"this is no text request: {error.message}", code="invalid-input") from None
+            messages_schema.validate(given.get(name, ()))
+        return read_object(_reader(), given, "text request")
 
 
 @cache

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
+from pydantic import BaseModel, TypeAdapter
+
 from interlock.agent.contract import ToolCall
+from interlock.agent.received import object_of, read_object
 from interlock.agent.text_requests import TextRequest
-from interlock.errors import InputError
+from interlock.statechart import FrozenDict
 
 __all__ = ["ToolRequest"]
 
@@ -45,12 +49,18 @@ class ToolRequest:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ToolRequest:
         """Return what :meth:`to_json` wrote; raises :class:`InputError` for other data."""
-        try:
-            call = data["call"]
-            return cls(
-                text=TextRequest.from_json(data["text"]), call=ToolCall(call["id"], call["name"], call.get("input"))
-            )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise InputError(
-                f"this is no tool request ({type(error).__name__}: {error})", code="invalid-input"
-            ) from error
+        read = read_object(_reader(), object_of(data, "tool request"), "tool request")
+        return cls(text=TextRequest.from_json(read.text), call=read.call)
+
+
+class _Form(BaseModel, frozen=True):
+    """What is written."""
+
+    kind: Literal["tool"] = "tool"
+    text: FrozenDict[str, Any]
+    call: ToolCall
+
+
+@cache
+def _reader() -> TypeAdapter[_Form]:
+    return TypeAdapter(_Form)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, ClassVar, Literal, cast
 
 from pydantic import TypeAdapter
 
 from interlock.agent.plain import plain
 from interlock.agent.reasons import reason_of, short
+from interlock.agent.received import object_of, read_object
 from interlock.agent.requests import JsonObject
 from interlock.agent.wording import Place
 from interlock.errors import DefinitionError, InputError
@@ -31,7 +32,7 @@ class UserInputRequest:
     """Names this question and no other, before and after a restart."""
     prompt: str
     input_schema: JsonObject
-    kind: str = "input"
+    kind: Literal["input"] = "input"
     name: str | None = None
     metadata: JsonObject = field(default_factory=dict[str, object])
 
@@ -49,10 +50,7 @@ class UserInputRequest:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> UserInputRequest:
         """Return what :meth:`to_json` wrote; raises :class:`InputError` for other data."""
-        try:
-            return _reader.validate_python(freeze(dict(data)))
-        except Exception as error:
-            raise InputError(f"this is no request for input: {reason_of(error)}", code="invalid-input") from error
+        return read_object(_reader, object_of(data, "request for input"), "request for input")
 
 
 _reader: TypeAdapter[UserInputRequest] = TypeAdapter(UserInputRequest)
@@ -66,7 +64,7 @@ class UserInputSpec:
     prompt: str | Callable[..., object]
     reply: JsonType[Any]
     metadata: Mapping[str, object]
-    waits: bool = True
+    waits: ClassVar[bool] = True
     """Nobody in this process works on it: a run with nothing else to do has settled."""
 
     def __post_init__(self) -> None:

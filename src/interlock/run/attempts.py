@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 
 from interlock.agent.requests import DecisionAttempt
+from interlock.errors import InputError
 from interlock.journal import LogEntry
 from interlock.journal.entries import entries_of
 from interlock.statechart import UNSET
@@ -29,7 +30,7 @@ def get_decision_attempts(entries: Iterable[LogEntry]) -> dict[str, tuple[Decisi
             continue  # a turn, an answer, a step of a plan
         try:
             attempt = DecisionAttempt.from_json(given)
-        except (KeyError, TypeError, ValueError):
+        except InputError:
             continue  # whatever else a host has recorded
         found.setdefault("/".join((*entry.to, entry.invocation)), []).append(attempt)
     return {identity: tuple(attempts) for identity, attempts in found.items()}

@@ -15,7 +15,7 @@ from interlock.agent.contract import Choice, ExecutorInfo, Executors, TextResult
 from interlock.agent.events import Event
 from interlock.agent.requests import DecisionRequest
 from interlock.agent.text_requests import TextRequest
-from interlock.errors import ScriptExhaustedError
+from interlock.errors import InputError, ScriptExhaustedError
 
 __all__ = ["Answer", "ScriptedDecision", "ScriptedExecutors", "ScriptedText", "Written"]
 
@@ -54,10 +54,13 @@ class ScriptedExecutors(Executors):
     infos: list[ExecutorInfo]
 
     def __init__(self, *, decisions: Iterable[ScriptedDecision] = (), text: Iterable[ScriptedText] = ()) -> None:
+        answers, turns = list(decisions), list(text)
+        for word, given in (("decisions", answers), ("text", turns)):
+            _refuse_classes(word, given)
         super().__init__(decide=self._decide, generate_text=self._generate, stream_text=self._stream)
         # Executors are frozen; what is kept here is the test's own record.
-        object.__setattr__(self, "_decisions", deque(decisions))
-        object.__setattr__(self, "_texts", deque(text))
+        object.__setattr__(self, "_decisions", deque(answers))
+        object.__setattr__(self, "_texts", deque(turns))
         object.__setattr__(self, "requests", [])
         object.__setattr__(self, "infos", [])
 
@@ -114,6 +117,17 @@ class ScriptedExecutors(Executors):
             given = cast("Callable[[R], object]", answer)(request)
             answer = await given if isawaitable(given) else given
         return answer
+
+
+def _refuse_classes(word: str, given: Iterable[object]) -> None:
+    """Refuse a class among the answers: it can be called, but what is meant by it is an instance."""
+    for number, answer in enumerate(given):
+        if isinstance(answer, type):
+            raise InputError(
+                f"ScriptedExecutors({word}=[...]): answer {number} is the class {answer.__name__}; give an instance, "
+                f"{answer.__name__}(...), or a function of the request",
+                code="invalid-input",
+            )
 
 
 def _pieces(output: object) -> list[str]:
