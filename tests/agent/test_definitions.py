@@ -181,3 +181,70 @@ def test_a_method_of_one_object_is_one_function_however_often_it_is_asked_for():
 def test_the_arguments_of_a_method_are_checked_too():
     with pytest.raises(DefinitionError, match="Did you mean 'number'"):
         built(invoke=agent.call(Service("x").fetch, input={"numbr": 2}))
+
+
+def test_what_an_author_does_with_his_lists_afterwards_changes_no_machine():
+    """Everything is written as a list or a mapping, which is emptied once the machine is built."""
+    events: list[Any] = [Ask, Reply]
+    models = {"quick": "house/tiny"}
+    known: list[Any] = [fetch]
+    own = il.setup_agent(context=Game, events=events, models=models, tools=known)
+    allowed: list[Any] = [Ask]
+    options: list[Any] = [Ask(question="1"), Ask(question="2")]
+    stops: list[Any] = [Ask]
+    messages: list[Any] = [{"role": "user", "content": "x"}]
+    sequences, tools, targets = ["."], [fetch], ["b"]
+    metadata = {"deep": {"list": [1]}}
+    label: dict[str, Any] = {"label": "x", "events": {"Ask": "y"}}
+    given = {"number": [1, 2]}
+    output: dict[str, Any] = {"a": [1]}
+    request = il.text_request("t", model="q", messages=messages, tools=tools, stop_sequences=sequences)
+    on = [own.on(Ask, lambda game, ask: own.goto("b"), to=targets)]
+    invoke = [
+        own.decide(messages=messages, allowed_events=allowed, metadata=metadata, stop_sequences=sequences),
+        own.decide(prompt="x", options=options),
+        own.plan(prompt="x", allowed_events=allowed, stop_on=stops),
+        own.ask(request),
+        own.user_input("x", metadata=metadata),
+        own.call(lambda number: 1, name="call", input=given),
+    ]
+    sent = {"type": "Ask", "question": "x"}
+    states = {
+        "a": own.state(on=on, invoke=invoke, meta={"interaction": label}, entry=own.stay().send("@parent", sent)),
+        "b": own.state(
+            entry=own.stay().spawn("child", input=given),
+            on=[own.on(Ask, own.goto(targets).send("@parent", sent)), own.on(Reply, "over")],
+        ),
+        "over": own.final(output=output),
+    }
+    sources: dict[str, object] = {"child": fetch}
+    delays: dict[str, Any] = {"soon": 3}
+    machine = own.machine("m", initial="a", states=states, sources=sources, delays=delays)
+
+    def shown() -> list[object]:
+        snapshot, effects = sc.initial_transition(machine)
+        owed = {item.id: item for item in sc.owed(snapshot).invocations}
+        after, more = sc.transition(machine, snapshot, Ask())
+        again, last = sc.transition(machine, after, Ask())
+        return [
+            *(il.decision_request(machine, owed[f"{number}.m.a"]).to_json() for number in (0, 1)),
+            request.request().to_json(),
+            [repr(effect) for effect in (*effects, *more, *last)],
+            [item.input for item in owed.values()],
+            again.value,
+            sc.transition(machine, again, Reply())[0].output,
+            snapshot.accepted_events(),
+            dict(machine.definition.states["a"].meta),
+            dict(own.models),
+            sorted(machine.sources),
+        ]
+
+    before = repr(shown())
+    for item in (events, models, known, allowed, options, stops, messages, sequences, tools, targets, label, output):
+        item.clear()
+    for mapping in (sent, states, sources, delays, given):
+        mapping.clear()
+    metadata["deep"]["list"].clear()
+    on.clear()
+    invoke.clear()
+    assert repr(shown()) == before

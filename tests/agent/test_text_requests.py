@@ -189,7 +189,7 @@ WRONG: list[tuple[str, Any, str, str]] = [
     ("no model", lambda: il.text_request("t", model=3, prompt="x"), "invalid-request", "model: .*given: 3"),
     ("a mode", lambda: il.text_request("t", model="m", prompt="x", mode="sing"), "invalid-request", "mode='sing'"),
     ("no steps", lambda: il.text_request("t", model="m", prompt="x", max_steps=0), "invalid-request", "max_steps: "),
-    ("a slip", lambda: il.text_request("t", model="m", promt="x", prompt="x"), "invalid-request", "promt"),
+    ("a slip", lambda: il.text_request("t", model="m", promt="x", prompt="x"), "unknown-keyword", "promt"),
     (
         "no messages at all",
         lambda: il.text_request("t", model="m", messages=[{"role": "usr", "content": "x"}]),

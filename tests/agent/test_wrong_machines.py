@@ -241,8 +241,8 @@ ROWS: list[tuple[str, Callable[[], object], str, str]] = [
     (
         "a word that decisions do not know",
         lambda: agent.decide(promt="x"),
-        "invalid-decision",
-        "promt",
+        "unknown-keyword",
+        r"decide\(\) has no keyword 'promt'\. Did you mean 'prompt'\?",
     ),
     (
         "retries below none",

@@ -1,6 +1,7 @@
 """Machines that cannot be, by what is written as a value: ids, inputs, words, tools. Each row is one mistake."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel
@@ -265,4 +266,113 @@ NARROW += [
     ),
 ]
 
-ROWS = [*ENDS, *IDS, *SPAWNED, *WORDS, *NARROW]
+KEYWORDS: list[Row] = [
+    (
+        f"{word}({name}=)",
+        lambda make=make, name=name: make(**{name: "x"}),
+        "unknown-keyword",
+        rf"^{word}\(\) has no keyword '{name}'{hint}",
+    )
+    for word, name, make, hint in (
+        ("machine", "type", partial(agent.machine, "m"), r": .*\(\.\.\., kind='parallel'\), .* agent\.parallel\("),
+        ("machine", "intial", partial(agent.machine, "m"), r"\. Did you mean 'initial'"),
+        ("machine", "output", partial(agent.machine, "m"), r": .* agent\.final\(output="),
+        ("state", "type", agent.state, r": .* agent\.parallel\(states=\.\.\.\), agent\.final"),
+        ("state", "intial", agent.state, r"\. Did you mean 'initial'"),
+        ("plan", "stopon", agent.plan, r"\. Did you mean 'stop_on'"),
+        ("decide", "option", agent.decide, r"\. Did you mean 'options'"),
+        ("call", "inputs", partial(agent.call, fetch), r"\. Did you mean 'input'"),
+        ("child", "inputs", partial(agent.child, child), r"\. Did you mean 'input'"),
+        ("user_input", "metdata", partial(agent.user_input, "?"), r"\. Did you mean 'metadata'"),
+        ("generate_text", "outputs", agent.generate_text, r"\. Did you mean 'output'"),
+        ("end", "ouput", agent.end, r"\. Did you mean 'output'"),
+        ("text_request", "promt", partial(il.text_request, "t", model="q"), r"\. Did you mean 'prompt'"),
+    )
+]
+
+HALF = "a\ud800"
+"""A text that nothing outside this process can carry."""
+
+ONE: dict[str, Any] = {"initial": "a", "states": {"a": agent.state()}}
+
+HALVES: list[Row] = [
+    (f"half a character in {name}", build, code, message)
+    for name, build, code, message in (
+        (
+            "a machine's name",
+            lambda: agent.machine(HALF, initial="a", states={"a": agent.state()}),
+            "invalid-key",
+            "id",
+        ),
+        ("a state's key", lambda: agent.machine("m", initial=HALF, states={HALF: agent.state()}), "invalid-key", "key"),
+        ("a state's id", state(id=HALF), "invalid-key", "state 'a': the id 'a.ud800' holds a lone surrogate"),
+        ("an id of work", state(invoke=agent.call(fetch, id=HALF)), "invalid-key", "cannot be an id: it holds a lone"),
+        (
+            "a name of a source",
+            lambda: agent.machine("m", sources={HALF: fetch}, initial="a", states={"a": agent.state()}),
+            "invalid-key",
+            "sources holds ",
+        ),
+        (
+            "a name of a delay",
+            lambda: agent.machine("m", delays={HALF: 3}, initial="a", states={"a": agent.state()}),
+            "invalid-key",
+            "delays holds ",
+        ),
+        ("a prompt", lambda: agent.decide(prompt=HALF), "invalid-decision", r"decide\(\.\.\.\): prompt: .* surrogate"),
+        ("a system text", lambda: agent.plan(system=HALF), "invalid-decision", "system: .* surrogate"),
+        ("a model", lambda: agent.generate_text(prompt="x", model=HALF), "invalid-request", "model: .* surrogate"),
+        (
+            "a message",
+            lambda: agent.decide(messages=[{"role": "user", "content": HALF}]),
+            "invalid-decision",
+            "messages: .* surrogate",
+        ),
+        ("metadata", lambda: agent.decide(metadata={"x": [HALF]}), "invalid-decision", "metadata: .*surrogate"),
+        (
+            "a stop sequence",
+            lambda: agent.decide(stop_sequences=[HALF]),
+            "invalid-decision",
+            "stop_sequences: .*lone",
+        ),
+        (
+            "a decision's name",
+            lambda: agent.decide(name=HALF),
+            "invalid-decision",
+            "a name is",
+        ),
+        (
+            "a request's name",
+            lambda: il.text_request(HALF, model="q", prompt="x"),
+            "invalid-request",
+            "a name is",
+        ),
+        ("a question", lambda: agent.user_input(HALF), "invalid-request", r"user_input\(prompt='a.ud800'\): holds"),
+        ("a question's metadata", lambda: agent.user_input("x", metadata={"x": HALF}), "invalid-request", "metadata="),
+        ("a tool's description", lambda: il.tool(no_argument, description=HALF), "invalid-tool", "its description"),
+        ("an argument", lambda: agent.call(fetch, input={"url": HALF}), "invalid-type", "surrogate"),
+        (
+            "an event's type",
+            lambda: il.setup_agent(events=[type("Odd", (il.Event,), {}, type=HALF)]),
+            "invalid-event-class",
+            "whose type 'a.ud800' holds",
+        ),
+    )
+]
+HALVES += [
+    (
+        "a name of work that is no text",
+        lambda: agent.decide(name=3),
+        "invalid-decision",
+        r"decide\(name=3\): ",
+    ),
+    ("no name of a question", lambda: agent.user_input("x", name=""), "invalid-request", r"user_input\(name=''\)"),
+    (
+        "metadata that is no JSON",
+        lambda: agent.user_input("x", metadata={"x": object()}),
+        "invalid-request",
+        r"user_input\(metadata=\): ",
+    ),
+]
+
+ROWS = [*KEYWORDS, *HALVES, *ENDS, *IDS, *SPAWNED, *WORDS, *NARROW]

@@ -8,8 +8,9 @@ from typing import Any, ParamSpec, TypeVar, Unpack, cast, overload
 from pydantic import TypeAdapter
 
 from interlock.agent.act import ACT, ActSpec
-from interlock.agent.binding import Bound, known_keywords
+from interlock.agent.binding import Bound
 from interlock.agent.fields import InvokeFields, Targets
+from interlock.agent.keywords import known_keywords
 from interlock.agent.reasons import reason_of, short
 from interlock.agent.text import TextRequestDefinition, TextSpec, source_of, text_adapter
 from interlock.agent.text_fields import InlineTextFields, TextFields
@@ -79,7 +80,7 @@ class Asking(Bound[P, C, I, O]):
                 code="invalid-request",
             )
         word = f"ask({request.name!r})"
-        known_keywords(word, fields, InvokeFields)
+        known_keywords(word, fields, InvokeFields, also=("input", "on_done"))
         if not callable(input):
             _check_input(request, input)
         return self._text(
@@ -154,7 +155,7 @@ class Asking(Bound[P, C, I, O]):
             on_done: what happens when the model is done.
             fields: as for :meth:`generate_text`.
         """
-        known_keywords("act", fields, InlineTextFields, InvokeFields, TextFields)
+        known_keywords("act", fields, InlineTextFields, InvokeFields, TextFields, also=("on_done",))
         return self._inline("generate", None, on_done, dict(fields), kind=ActSpec)
 
     def _inline(
@@ -168,7 +169,7 @@ class Asking(Bound[P, C, I, O]):
     ) -> Invoke:
         src = ACT if kind is ActSpec else source_of(mode)
         word = src.removeprefix("agent.")
-        known_keywords(word, fields, InlineTextFields, InvokeFields, TextFields)
+        known_keywords(word, fields, InlineTextFields, InvokeFields, TextFields, also=("output", "on_done"))
         common = {name: fields.pop(name) for name in InvokeFields.__annotations__ if name in fields}
         name = fields.pop("name", None)
         given = {key: self._adapted(value, f"{word}({key}=)", ("context",)) for key, value in fields.items()}

@@ -9,7 +9,6 @@ from pydantic import TypeAdapter
 
 from interlock.agent.adapting import Adapted, check_arguments
 from interlock.agent.asking import Asking
-from interlock.agent.binding import known_keywords
 from interlock.agent.calls import CallSpec
 from interlock.agent.children import ChildSpec
 from interlock.agent.constants import check_constants
@@ -18,6 +17,7 @@ from interlock.agent.declared import check_machine, collect_sources
 from interlock.agent.events import Event
 from interlock.agent.fields import DecideFields, Delay, InvokeFields, PlanFields, StateFields, Targets
 from interlock.agent.interaction_meta import check_interactions
+from interlock.agent.keywords import known_keywords
 from interlock.agent.outputs import adapter_of
 from interlock.agent.plan import PLAN, PlanResult, PlanSpec
 from interlock.agent.promises import check_promises
@@ -50,6 +50,9 @@ X = TypeVar("X")
 
 Migrate = Callable[[dict[str, Any], str], dict[str, Any]]
 
+_MACHINE = ("states", "initial", "context", "kind", "sources", "delays", "version", "migrate")
+"""The keywords of a machine besides those of a state."""
+
 
 class Agent(Reactions[P, C, I, O], States[P, C, I, O], Asking[P, C, I, O]):
     """What :func:`setup_agent` returns. P: the context's fields, C: the context, I and O: input and output."""
@@ -74,6 +77,7 @@ class Agent(Reactions[P, C, I, O], States[P, C, I, O], Asking[P, C, I, O]):
         ``decision-exhausted``: the model has picked nothing legal in all its tries.
         """
         given: dict[str, Any] = dict(fields)
+        known_keywords("decide", given, DecideFields, also=("options", "on_done"))
         common = self._invoke_fields("decide", given)
         given = {name: self._adapted(value, f"decide({name}=)", ("context",)) for name, value in given.items()}
         spec = DecideSpec(
@@ -100,8 +104,8 @@ class Agent(Reactions[P, C, I, O], States[P, C, I, O], Asking[P, C, I, O]):
         unless the plan is ``atomic``: then its events are tried out first, and sent all together or not at all.
         """
         given: dict[str, Any] = dict(fields)
+        known_keywords("plan", given, PlanFields, also=("on_done",))
         common = self._invoke_fields("plan", given)
-        known_keywords("plan", given, PlanFields)
         given = {name: self._adapted(value, f"plan({name}=)", ("context",)) for name, value in given.items()}
         spec = PlanSpec(
             name=given.pop("name", None),
@@ -162,7 +166,7 @@ class Agent(Reactions[P, C, I, O], States[P, C, I, O], Asking[P, C, I, O]):
             metadata: JSON for whoever shows it.
             fields: as for any work that a state starts.
         """
-        known_keywords("user_input", fields, InvokeFields)
+        known_keywords("user_input", fields, InvokeFields, also=("on_done", "name", "metadata"))
         given: object = schema
         made: TypeAdapter[Any] = (
             cast("Any", given) if isinstance(given, TypeAdapter) else adapter_of(given, "user_input(schema=): ")
@@ -226,7 +230,7 @@ class Agent(Reactions[P, C, I, O], States[P, C, I, O], Asking[P, C, I, O]):
             raise DefinitionError(f"call({short(function)}): give a function", code="invalid-call")
         own_name: str = getattr(function, "__name__", type(function).__name__)
         spec = CallSpec(function=function, name=own_name if name is None else name)
-        known_keywords("call", fields, InvokeFields)
+        known_keywords("call", fields, InvokeFields, also=("input", "on_done", "name"))
         return engine_invoke(
             spec.name,
             logic=spec,
@@ -277,7 +281,7 @@ class Agent(Reactions[P, C, I, O], States[P, C, I, O], Asking[P, C, I, O]):
             fields: as for any work that a state starts.
         """
         spec = ChildSpec.of(machine, name)
-        known_keywords("child", fields, InvokeFields)
+        known_keywords("child", fields, InvokeFields, also=("input", "on_done", "name"))
         if callable(input):
             check_arguments(input, f"child({spec.name!r}, input=)", ("context",))
             given: object = Adapted(input, narrow=self._narrow, encode=spec.checked)
@@ -358,7 +362,7 @@ class Agent(Reactions[P, C, I, O], States[P, C, I, O], Asking[P, C, I, O]):
                 code="invalid-context",
                 machine=id,
             )
-        known_keywords("machine", fields, StateFields)
+        known_keywords("machine", fields, StateFields, also=_MACHINE)
         check_machine_shape(id, kind=kind, context=context, sources=sources, delays=delays, migrate=migrate)
         check_shape("machine", "initial", initial)
         check_shape("machine", "states", states)

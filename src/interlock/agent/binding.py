@@ -13,13 +13,13 @@ from interlock.agent.shapes import check_shape
 from interlock.agent.tools import Tool
 from interlock.agent.transitions import Then, event_transition, is_function, slot
 from interlock.agent.walking import INTERACTION
-from interlock.errors import DefinitionError, did_you_mean
+from interlock.errors import DefinitionError
 from interlock.statechart import Transition, with_at
 from interlock.statechart.definition import WithAt
 from interlock.statechart.frozen import freeze
 from interlock.statechart.narrowing import Narrowing
 
-__all__ = ["Bound", "known_keywords", "refuse_positional"]
+__all__ = ["Bound", "refuse_positional"]
 
 P = ParamSpec("P")
 C = TypeVar("C")
@@ -142,18 +142,6 @@ class Bound(Generic[P, C, I, O]):
         """Take out of ``fields`` what may be said about any work, as the engine takes it."""
         names = ("id", "on_error", "timeout", "on_timeout", "meta")
         return self._state_fields(word, {name: fields.pop(name) for name in names if name in fields})
-
-
-def known_keywords(word: str, given: Iterable[str], *known: type) -> None:
-    """Refuse a keyword that none of the typed dictionaries ``known`` declares."""
-    names: set[str] = set()
-    for kind in known:
-        names |= getattr(kind, "__required_keys__", set[str]()) | getattr(kind, "__optional_keys__", set[str]())
-    for name in given:
-        if name not in names:
-            raise DefinitionError(
-                f"{word}() has no keyword {name!r}. {did_you_mean(name, names)}", code="unknown-keyword"
-            )
 
 
 def refuse_positional(what: str, values: Iterable[object]) -> None:

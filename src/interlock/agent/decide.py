@@ -10,10 +10,12 @@ from typing import Annotated, TypeAlias, TypeGuard, cast
 from pydantic import Field, ValidationError
 
 from interlock.agent.events import Event, EventClass
+from interlock.agent.keywords import checked_name
 from interlock.agent.reasons import reasons, short
 from interlock.agent.wording import Place, Wording, check_wording, worded
 from interlock.errors import DefinitionError
 from interlock.statechart import Snapshot
+from interlock.statechart.detached import detached
 
 __all__ = ["DECIDE", "Allowed", "DecideSpec", "DecisionWording", "Entry", "Options", "entries", "is_entry"]
 
@@ -56,6 +58,8 @@ class DecideSpec:
             _refuse_both(self.wording)
             _refuse_nothing(self.declared)
             self.check()
+            self.keep()
+            checked_name(self.word, self.name, "invalid-decision")
         except (TypeError, ValueError) as error:
             raise DefinitionError(f"{self.word}(...): {_reason(error)}", code="invalid-decision") from None
 
@@ -71,6 +75,11 @@ class DecideSpec:
 
     def check(self) -> None:
         """Refuse what means nothing; raises TypeError or ValueError."""
+
+    def keep(self) -> None:
+        """Hold on to what was given, apart from the lists in which it was given."""
+        for name in ("allowed_events", "options", "wording"):
+            object.__setattr__(self, name, detached(getattr(self, name)))
 
     @property
     def declared(self) -> tuple[Entry, ...] | None:

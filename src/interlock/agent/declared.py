@@ -18,6 +18,7 @@ from interlock.agent.user_input import UserInputSpec
 from interlock.agent.walking import places
 from interlock.errors import DefinitionError, did_you_mean
 from interlock.statechart import Invoke, Machine, State
+from interlock.statechart.detached import is_whole
 
 __all__ = ["check_machine", "collect_sources", "declared_events", "undeclared"]
 
@@ -50,6 +51,11 @@ def _check_class(event: EventClass, where: str) -> None:
         )
     if not event.__pydantic_complete__:
         event.model_rebuild()
+    if not is_whole(event.type):
+        raise DefinitionError(
+            f"{where}= holds {event.__name__}, whose type {event.type!r} holds a lone surrogate, which cannot be saved",
+            code="invalid-event-class",
+        )
     check_event_class(event)
 
 

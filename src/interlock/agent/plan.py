@@ -10,6 +10,7 @@ from pydantic import Field
 
 from interlock.agent.decide import Allowed, DecideSpec, DecisionWording, Entry, entries
 from interlock.agent.events import Event
+from interlock.statechart.detached import detached
 
 __all__ = ["PLAN", "PLAN_DONE", "PlanResult", "PlanSpec", "PlanWording", "Stopped"]
 
@@ -72,6 +73,7 @@ class PlanSpec(DecideSpec):
         entries(self.stop_on, "stop_on")
         if self.atomic not in (True, False):
             raise TypeError(f"atomic={self.atomic!r}; give True or False")
+        object.__setattr__(self, "stop_on", detached(self.stop_on))
 
     @property
     def stops(self) -> tuple[Entry, ...]:

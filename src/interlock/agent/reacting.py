@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, ParamSpec, TypeVar, Unpack, cast, overload
 
-from interlock.agent.binding import Bound, known_keywords, refuse_positional
+from interlock.agent.binding import Bound, refuse_positional
 from interlock.agent.events import AnyEvent, Event, EventClass
 from interlock.agent.fields import Delay, EventlessFields, Slot, Targets, TransitionFields
+from interlock.agent.keywords import known_keywords
 from interlock.agent.outputs import DeclaredOutput
 from interlock.agent.reports import ChildDone, ChildFailed, FromChild, reported_source
 from interlock.agent.usage import CallUsage, usage_of
@@ -152,7 +153,7 @@ class Reactions(Bound[P, C, I, O]):
             fields: as for any transition.
         """
         src, decode, _ = reported_source(child, name)
-        known_keywords("on_child_done", fields, TransitionFields)
+        known_keywords("on_child_done", fields, TransitionFields, also=("name",))
         word = f"on_child_done {src!r}"
         made = self._transition(then, fields, word, ("context", "child"), decode, event="@done.invoke.*")
         return FromChild.guarding(made, src)
@@ -171,7 +172,7 @@ class Reactions(Bound[P, C, I, O]):
         Where neither this nor the ``on_error`` of an active state takes it, the machine fails with it.
         """
         src, _, decode = reported_source(child, name)
-        known_keywords("on_child_error", fields, TransitionFields)
+        known_keywords("on_child_error", fields, TransitionFields, also=("name",))
         word = f"on_child_error {src!r}"
         made = self._transition(then, fields, word, ("context", "child"), decode, event="@error.invoke.*")
         return FromChild.guarding(made, src)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar, Unpack, overload
 
-from interlock.agent.binding import Bound, known_keywords
+from interlock.agent.binding import Bound
 from interlock.agent.fields import FinalFields, StateFields, Targets
+from interlock.agent.keywords import known_keywords
 from interlock.agent.reasons import short
 from interlock.agent.shapes import check_shape
 from interlock.agent.transitions import is_function
@@ -49,7 +50,7 @@ class States(Bound[P, C, I, O]):
                 context is refused; ``agent.narrow`` gives words whose functions see the narrower type.
             fields: what happens in it, and what runs while it is active.
         """
-        known_keywords("state", fields, StateFields)
+        known_keywords("state", fields, StateFields, also=("initial", "states", "id", "context"))
         check_shape("state", "initial", initial)
         check_shape("state", "states", states)
         if initial is not None and not states:
@@ -74,7 +75,7 @@ class States(Bound[P, C, I, O]):
         **fields: Unpack[StateFields[C]],
     ) -> State:
         """Return a state whose children, its regions, are all active at once. Arguments as for :meth:`state`."""
-        known_keywords("parallel", fields, StateFields)
+        known_keywords("parallel", fields, StateFields, also=("states", "id", "context"))
         check_shape("parallel", "states", states)
         return engine_state(
             kind="parallel",
@@ -124,7 +125,7 @@ class States(Bound[P, C, I, O]):
         return self._narrow.kind if given is None and self._narrow is not None else given
 
     def _final(self, word: str, output: object, fields: Mapping[str, Any]) -> State:
-        known_keywords(word, fields, FinalFields)
+        known_keywords(word, fields, FinalFields, also=("output",))
         return engine_final(
             output=self._adapted(output, f"{word}(output=)", ("context",)),
             context=self._narrower(None),

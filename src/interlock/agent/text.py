@@ -19,6 +19,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from interlock.agent.adapting import check_arguments
 from interlock.agent.contract import StreamExecutor, TextExecutor
 from interlock.agent.descriptors import OF_EVENTS
+from interlock.agent.keywords import checked_name, known_keywords
 from interlock.agent.outputs import adapter_of
 from interlock.agent.plain import plain
 from interlock.agent.reasons import reason_of, reasons, short
@@ -29,6 +30,7 @@ from interlock.agent.tools import GivenTools, Tool, named_tools
 from interlock.agent.transitions import is_function
 from interlock.agent.wording import Place, Wording, check_wording, worded
 from interlock.errors import DefinitionError, InputError, did_you_mean
+from interlock.statechart.detached import detached
 from interlock.statechart.frozen import freeze
 from interlock.statechart.json_type import JsonType
 
@@ -97,9 +99,12 @@ class TextRequestDefinition(Generic[I, O]):
             raise self.wrong(f"mode={self.mode!r}; give 'generate' or 'stream'")
         try:
             check_wording(TextWording, self.wording)
-        except ValidationError as error:
-            raise self.wrong(reasons(error)) from None
+        except ValueError as error:
+            raise self.wrong(reasons(error) if isinstance(error, ValidationError) else str(error)) from None
         _ = self.output_schema
+        checked_name("text request", self.name, "invalid-request")
+        for field in ("wording", "tools"):
+            object.__setattr__(self, field, detached(getattr(self, field)))
 
     @cached_property
     def output_schema(self) -> JsonObject | None:
@@ -274,6 +279,7 @@ def text_request(
     if not isinstance(cast("object", name), str) or not name:
         raise DefinitionError(f"text_request({short(name)}): give it a name, a non-empty text", code="invalid-request")
     wording: dict[str, object] = dict(cast("Mapping[str, object]", fields), model=model)
+    known_keywords("text_request", fields, TextFields, also=("input", "output", "model", "mode"))
     for key, value in wording.items():
         if is_function(value):
             check_arguments(cast("Callable[..., object]", value), f"text request {name!r}: {key}=", ("input",))

@@ -33,6 +33,7 @@ from interlock.agent.plain import plain
 from interlock.agent.reasons import reason_of, short, told
 from interlock.agent.text_requests import ToolDescriptor
 from interlock.errors import DefinitionError, did_you_mean
+from interlock.statechart.detached import is_whole
 from interlock.statechart.frozen import freeze
 
 __all__ = ["GivenTools", "Tool", "bound_call", "named_tools", "tool", "tool_failure"]
@@ -60,6 +61,8 @@ class Tool:
             raise self._wrong("this word is a tool_choice; give the tool another name with name=")
         if self.name.startswith(OF_EVENTS):
             raise self._wrong(f"names that begin with {OF_EVENTS!r} stand for events; give another with name=")
+        if not is_whole(self.description):
+            raise self._wrong("its description holds a lone surrogate, which no model can be sent")
         _ = self.descriptor  # a function that no model could call is said now
 
     @cached_property

@@ -13,6 +13,7 @@ from interlock.errors import DefinitionError
 from interlock.statechart import Move, Transition, with_at
 from interlock.statechart import on as engine_on
 from interlock.statechart.definition import WithAt
+from interlock.statechart.detached import detached, detached_operations
 
 __all__ = ["Then", "event_transition", "is_function", "slot", "transition"]
 
@@ -42,10 +43,10 @@ def transition(then: Then, fields: Mapping[str, Any], *, event: str = "", wide: 
         made = engine_on(event, then.target, **fields)
         return replace(
             made,
-            patch=dict(then.patch) if then.patch else None,
-            operations=then.operations,
+            patch=detached(dict(then.patch)) if then.patch else None,
+            operations=detached_operations(then.operations),
             reenter=made.reenter or then.reentering,
-            input=then.input,
+            input=detached(then.input),
         )
     if not _can_happen(then):
         raise DefinitionError(

@@ -8,13 +8,15 @@ from typing import Any, ClassVar, Literal, cast
 
 from pydantic import TypeAdapter
 
+from interlock.agent.keywords import checked_name
 from interlock.agent.plain import plain
 from interlock.agent.reasons import reason_of, short
 from interlock.agent.received import object_of, read_object
 from interlock.agent.requests import JsonObject
 from interlock.agent.wording import Place
-from interlock.errors import DefinitionError, InputError
+from interlock.errors import DefinitionError, InputError, NotJsonError
 from interlock.statechart import OwedInvocation
+from interlock.statechart.detached import is_whole
 from interlock.statechart.frozen import freeze
 from interlock.statechart.json_type import JsonType
 
@@ -70,6 +72,17 @@ class UserInputSpec:
     def __post_init__(self) -> None:
         if not callable(self.prompt) and (not isinstance(cast("object", self.prompt), str) or not self.prompt.strip()):
             raise DefinitionError(f"user_input(prompt={short(self.prompt)}): give the question", code="invalid-request")
+        checked_name("user_input", self.name, "invalid-request")
+        for word, given in (("prompt", self.prompt), ("metadata", self.metadata)):
+            if not is_whole(given):
+                raise DefinitionError(
+                    f"user_input({word}={short(given)}): holds a lone surrogate, which nobody can be shown",
+                    code="invalid-request",
+                )
+        try:
+            object.__setattr__(self, "metadata", freeze(dict(self.metadata), "metadata"))
+        except NotJsonError as error:
+            raise DefinitionError(f"user_input(metadata=): {error.message}", code="invalid-request") from None
         _ = self.schema
 
     @property
@@ -118,5 +131,5 @@ def user_input_request(owed: OwedInvocation) -> UserInputRequest:
         name=spec.name or owed.id,
         prompt=prompt,
         input_schema=spec.schema,
-        metadata=cast("JsonObject", freeze(dict(spec.metadata))),
+        metadata=spec.metadata,
     )

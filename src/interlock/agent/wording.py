@@ -11,10 +11,11 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, Validati
 from interlock.agent.messages import AgentMessage
 from interlock.agent.messages_schema import messages_schema
 from interlock.agent.plain import plain
-from interlock.agent.reasons import reason_of
+from interlock.agent.reasons import reason_of, short
 from interlock.errors import HandlerError, InvalidMessagesError, InvalidMoveError
 from interlock.statechart import FrozenDict
 from interlock.statechart.definition import name_of
+from interlock.statechart.detached import is_whole
 
 __all__ = ["Place", "Wording", "check_wording", "worded"]
 
@@ -87,8 +88,12 @@ class Place:
 
 
 def check_wording(kind: type[Wording], given: Mapping[str, object]) -> None:
-    """Check what is known before anything runs; raises pydantic's own error."""
-    kind.model_validate({name: value for name, value in given.items() if not callable(value)})
+    """Check what is known before anything runs; raises pydantic's own error, or ValueError."""
+    known = {name: value for name, value in given.items() if not callable(value)}
+    kind.model_validate(known)
+    for name, value in known.items():
+        if not is_whole(value):
+            raise ValueError(f"{name}: {short(value)} holds a lone surrogate, which nobody can be sent")
 
 
 def worded(kind: type[W], given: Mapping[str, object], argument: object, place: Place) -> W:

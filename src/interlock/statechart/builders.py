@@ -19,6 +19,7 @@ from interlock.statechart.definition import (
     Transition,
     WithAt,
 )
+from interlock.statechart.detached import detached, detached_move, detached_operations
 from interlock.statechart.inference import infer_targets
 from interlock.statechart.moves import UNSET, Delay, Move, Operation
 
@@ -62,11 +63,11 @@ def on(
         handler=handler,
         guard=guard,
         targets=names,
-        patch=dict(set) if set else None,
-        operations=tuple(do),
+        patch=detached(dict(set)) if set else None,
+        operations=detached_operations(tuple(do)) if do else (),
         reenter=reenter,
-        input=input,
-        meta=dict(meta) if meta else {},
+        input=input if input is UNSET else detached(input),
+        meta=detached(dict(meta)) if meta else {},
         description=description,
     )
 
@@ -121,13 +122,13 @@ def invoke(
     return Invoke(
         src=src,
         id=id,
-        input=input,
+        input=detached(input),
         on_done=candidates(on_done),
         on_error=candidates(on_error),
         timeout=None if timeout is None else _delay(timeout),
         on_timeout=candidates(on_timeout),
         logic=logic,
-        meta=dict(meta) if meta else {},
+        meta=detached(dict(meta)) if meta else {},
     )
 
 
@@ -166,7 +167,7 @@ def state(
         kind=kind or ("compound" if children else "atomic"),
         id=id,
         initial=initial_key,
-        initial_input=initial_input,
+        initial_input=detached(initial_input),
         states=children,
         on=_handlers(on),
         always=candidates(always),
@@ -176,12 +177,12 @@ def state(
         on_done=candidates(on_done),
         on_error=candidates(on_error),
         invoke=_invocations(invoke),
-        entry=entry,
-        exit=exit,
-        output=output,
+        entry=detached_move(entry) if isinstance(entry, Move) else entry,
+        exit=detached_move(exit) if isinstance(exit, Move) else exit,
+        output=detached(output),
         context=context,
         tags=(tags,) if isinstance(tags, str) else tuple(tags),
-        meta=dict(meta) if meta else {},
+        meta=detached(dict(meta)) if meta else {},
         description=description,
     )
 
@@ -211,7 +212,7 @@ def choice(
     names = _names(to)
     if names is None:
         names = infer_targets(choose.function if isinstance(choose, WithAt) else choose)
-    return State(kind="choice", choose=choose, targets=names, id=id, meta=dict(meta) if meta else {})
+    return State(kind="choice", choose=choose, targets=names, id=id, meta=detached(dict(meta)) if meta else {})
 
 
 def _invocations(given: object) -> tuple[Invoke, ...]:

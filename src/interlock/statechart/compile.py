@@ -22,6 +22,7 @@ from interlock.statechart.checks import (
 )
 from interlock.statechart.context import ContextType, TypeRefusedError
 from interlock.statechart.definition import Function, Invoke, State, WithAt
+from interlock.statechart.detached import is_whole
 from interlock.statechart.kinds import CHOICE, COMPOUND, FINAL, HISTORY, PARALLEL
 from interlock.statechart.moves import UNSET, Move
 from interlock.statechart.narrowing import Narrowing
@@ -44,12 +45,20 @@ def compile_table(
 
     ``sources`` gives, by name, the version of a source that is a machine, and an empty text for any other.
     """
-    if not id or any(character in id for character in "#/"):
+    if not id or any(character in id for character in "#/") or not is_whole(id):
         raise DefinitionError(
-            f"{id!r} is no machine id: it must not be empty and must hold no '#' and no '/'",
+            f"{id!r} is no machine id: it must not be empty and must hold no '#', no '/' and no lone surrogate",
             code="invalid-key",
             machine=id,
         )
+    for word, names in (("sources", sources), ("delays", delays)):
+        for name in names:
+            if not is_whole(name):
+                raise DefinitionError(
+                    f"{word} holds {name!r}, a name with a lone surrogate, which cannot be saved",
+                    code="invalid-key",
+                    machine=id,
+                )
     table = Table(id, definition, context, sources, version)
     table.delays = {name: checked_delay(id, name, value) for name, value in delays.items()}
     _Compiler(table, set(sources)).build()
@@ -73,6 +82,8 @@ class _Compiler:
             definition, key, parent = stack.pop()
             node = Node(table, definition, key, parent)
             table.nodes.append(node)
+            if not is_whole(node.id):
+                raise refused(node, "invalid-key", f"the id {node.id!r} holds a lone surrogate, which cannot be saved")
             earlier = table.by_id.get(node.id)
             if earlier is not None:
                 raise refused(
@@ -112,6 +123,8 @@ class _Compiler:
                 "invalid-key",
                 f"{key!r} cannot be a state's key: use a non-empty string without '.', '#', '/' and a leading '@'",
             )
+        if not is_whole(key):
+            raise refused(parent, "invalid-key", f"{key!r} cannot be a state's key: it holds a lone surrogate")
         if not isinstance(child, State):
             raise refused(
                 parent,
@@ -317,6 +330,8 @@ class _Compiler:
             raise refused(
                 node, "invalid-key", f"{id!r} cannot be an id: it must not be empty, hold '#' or '/', or start with '@'"
             )
+        if not is_whole(id):
+            raise refused(node, "invalid-key", f"{id!r} cannot be an id: it holds a lone surrogate")
 
 
 def _entered_with(outer: Node, node: Node) -> bool:
