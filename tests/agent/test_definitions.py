@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 import interlock.agent as il
 import interlock.statechart as sc
@@ -248,3 +248,48 @@ def test_what_an_author_does_with_his_lists_afterwards_changes_no_machine():
     on.clear()
     invoke.clear()
     assert repr(shown()) == before
+
+
+def test_types_may_be_given_as_unions_and_by_their_adapters():
+    for kind in (Topic | None, TypeAdapter(Topic | None)):
+        own = il.setup_agent(context=Game, events=[Ask], input=kind, output=kind)
+        machine = own.machine(
+            "m",
+            context=lambda topic: Game(guess=None if topic is None else topic.question),
+            initial="a",
+            states={
+                "a": own.final(output=lambda game: None if game.guess is None else Topic(question=game.guess)),
+            },
+        )
+        for given in (None, Topic(question="why?")):
+            snapshot, _ = sc.initial_transition(machine, given)
+            assert snapshot.output == given
+            assert machine.load(snapshot.to_json()).output == given
+        with pytest.raises(DefinitionError, match="which its output type refuses"):
+            own.machine("m", context=lambda topic: Game(), initial="a", states={"a": own.final(output=3)})
+
+
+def test_no_input_stands_for_the_defaults_where_it_is_none_itself():
+    machine = asked.machine(
+        "m", context=lambda topic: Game(guess=topic.question), initial="a", states={"a": asked.state()}
+    )
+    assert sc.initial_transition(machine)[0].context.guess == "what?"
+
+
+def test_ends_and_replies_may_be_of_a_type_given_by_its_adapter():
+    either = TypeAdapter(Topic | int)
+    state = agent.state(
+        initial="x",
+        states={"x": agent.end(output=Topic())},
+        on_done=agent.done(either, lambda game, got: agent.goto("b", guess=type(got).__name__)),
+    )
+    machine = agent.machine("m", initial="a", states={"a": state, "b": agent.state()})
+    assert sc.initial_transition(machine)[0].context.guess == "Topic"
+    agent.user_input("?", either)
+    assert il.text_request("t", model="q", prompt="?", output=either).output is either
+
+
+@pytest.mark.parametrize("where", ["input", "output"])
+def test_the_name_of_a_type_is_none(where: str):
+    with pytest.raises(DefinitionError, match=f"^{where}='Topic' is no type but the name of one"):
+        il.setup_agent(context=Game, events=[Ask], **{where: "Topic"})  # type: ignore[arg-type]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar, Unpack, cast, overload
-
-from pydantic import TypeAdapter
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack, cast, overload
 
 from interlock.agent.act import ACT, ActSpec
 from interlock.agent.binding import Bound
@@ -19,6 +17,9 @@ from interlock.errors import DefinitionError
 from interlock.statechart import Invoke, Move
 from interlock.statechart import invoke as engine_invoke
 from interlock.statechart.frozen import freeze
+
+if TYPE_CHECKING:
+    from interlock.agent.outputs import TypeOf
 
 __all__ = ["Asking"]
 
@@ -103,7 +104,7 @@ class Asking(Bound[P, C, I, O]):
     def generate_text(
         self,
         *,
-        output: type[Made] | TypeAdapter[Made],
+        output: TypeOf[Made],
         on_done: Targets | Move | Callable[[C, Made], Move | None] | None = None,
         **fields: Unpack[InlineTextFields[C]],
     ) -> Invoke: ...
@@ -130,7 +131,7 @@ class Asking(Bound[P, C, I, O]):
     def stream_text(
         self,
         *,
-        output: type[Made] | TypeAdapter[Made],
+        output: TypeOf[Made],
         on_done: Targets | Move | Callable[[C, Made], Move | None] | None = None,
         **fields: Unpack[InlineTextFields[C]],
     ) -> Invoke: ...

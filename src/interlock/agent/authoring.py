@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal, ParamSpec, TypeVar, Unpack, cast, overload
-
-from pydantic import TypeAdapter
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Unpack, cast, overload
 
 from interlock.agent.adapting import Adapted, check_arguments
 from interlock.agent.asking import Asking
@@ -37,6 +35,9 @@ from interlock.statechart import state as engine_state
 from interlock.statechart.context import TypeRefusedError, context_type_of
 from interlock.statechart.json_type import JsonType
 from interlock.statechart.narrowing import Narrowing
+
+if TYPE_CHECKING:
+    from interlock.agent.outputs import TypeOf
 
 __all__ = ["Agent"]
 
@@ -123,7 +124,7 @@ class Agent(Reactions[P, C, I, O], States[P, C, I, O], Asking[P, C, I, O]):
     def user_input(
         self,
         prompt: str | Callable[[C], str],
-        schema: type[T] | TypeAdapter[T],
+        schema: TypeOf[T],
         /,
         *,
         on_done: Targets | Move | Callable[[C, T], Move | None] | None = None,
@@ -167,10 +168,7 @@ class Agent(Reactions[P, C, I, O], States[P, C, I, O], Asking[P, C, I, O]):
             fields: as for any work that a state starts.
         """
         known_keywords("user_input", fields, InvokeFields, also=("on_done", "name", "metadata"))
-        given: object = schema
-        made: TypeAdapter[Any] = (
-            cast("Any", given) if isinstance(given, TypeAdapter) else adapter_of(given, "user_input(schema=): ")
-        )
+        made = adapter_of(schema, "user_input(schema=): ")
         spec = UserInputSpec(
             name=name,
             prompt=self._adapted(prompt, "user_input(prompt=)", ("context",)),

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, ParamSpec, TypeVar, Unpack, cast, overload
 
+from pydantic import TypeAdapter
+
 from interlock.agent.binding import Bound, refuse_positional
 from interlock.agent.events import AnyEvent, Event, EventClass
 from interlock.agent.fields import Delay, EventlessFields, Slot, Targets, TransitionFields
@@ -179,7 +181,7 @@ class Reactions(Bound[P, C, I, O]):
 
     def done(
         self,
-        output: type[T],
+        output: type[T] | TypeAdapter[T],
         then: Targets | Move | Callable[[C, T], Move | None],
         /,
         **fields: Unpack[TransitionFields[C, T]],

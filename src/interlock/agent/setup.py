@@ -13,6 +13,8 @@ from interlock.agent.outputs import adapter_of
 from interlock.agent.reasons import short
 from interlock.agent.tools import GivenTools, named_tools
 from interlock.errors import DefinitionError
+from interlock.statechart import UNSET
+from interlock.statechart.moves import Unset
 
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec, TypeVar  # as Python 3.13 has them: with defaults
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     O = TypeVar("O", default=object)  # noqa: E741  # output
     M = TypeVar("M", bound=Mapping[str, Any])
 
+    from interlock.agent.outputs import TypeOf
+
 __all__ = ["mapping", "setup_agent"]
 
 
@@ -31,8 +35,8 @@ def setup_agent(
     *,
     context: Callable[P, C] | None = None,
     events: Sequence[EventClass],
-    input: type[I] | None = None,
-    output: type[O] | None = None,
+    input: TypeOf[I] | Unset | None = UNSET,
+    output: TypeOf[O] | Unset | None = UNSET,
     emits: Sequence[EventClass] | None = None,
     models: Mapping[str, str] | None = None,
     tools: GivenTools | None = None,
@@ -44,8 +48,9 @@ def setup_agent(
             ``TypedDict``; or nothing, for any mapping of JSON values. Fields have defaults, since ``agent.goto`` and
             ``agent.stay`` name only what changes.
         events: all event classes, those that only a person sends included.
-        input: the type of what a run starts with.
-        output: the type of what the machine gives when it is done.
+        input: the type of what a run starts with, or pydantic's ``TypeAdapter`` of it.
+        output: the type of what the machine gives when it is done, or an adapter. Type checkers that do not take a
+            union for a type (mypy) know it as ``TypeAdapter(A | None)``.
         emits: the classes of what the machine publishes with ``.emit(...)``; anything may be emitted, if not given.
         models: aliases of models, for use as ``model=``: what each stands for is for the host to resolve
             (``agent.models``); other references than these may be used as well.
@@ -60,14 +65,15 @@ def setup_agent(
             "agent.machine(context=...)",
             code="invalid-context",
         )
-    for name, kind in (("input", input), ("output", output)):
+    taken, given = (None if isinstance(kind, Unset) else kind for kind in (input, output))
+    for name, kind in (("input", taken), ("output", given)):
         if kind is not None:
             adapter_of(kind, f"{name}=")
     return Agent(
         context=context,
         events=declared_events(events),
-        input=input,
-        output=output,
+        input=taken,
+        output=given,
         emits=None if emits is None else declared_events(emits, "emits"),
         models=checked_models(models),
         tools=named_tools(tools or (), {}, what="setup_agent"),

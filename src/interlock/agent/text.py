@@ -30,12 +30,16 @@ from interlock.agent.tools import GivenTools, Tool, named_tools
 from interlock.agent.transitions import is_function
 from interlock.agent.wording import Place, Wording, check_wording, worded
 from interlock.errors import DefinitionError, InputError, did_you_mean
+from interlock.statechart import UNSET
 from interlock.statechart.detached import detached
 from interlock.statechart.frozen import freeze
 from interlock.statechart.json_type import JsonType
+from interlock.statechart.moves import Unset
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as DefaultedTypeVar  # as Python 3.13 has them
+
+    from interlock.agent.outputs import TypeOf
 
     Given = DefaultedTypeVar("Given", default=None)
     Made = DefaultedTypeVar("Made", default=str)
@@ -258,8 +262,8 @@ def text_request(
     name: str,
     /,
     *,
-    input: type[Given] | TypeAdapter[Given] | None = None,
-    output: type[Made] | TypeAdapter[Made] | None = None,
+    input: TypeOf[Given] | Unset | None = UNSET,
+    output: TypeOf[Made] | Unset | None = UNSET,
     model: str | Callable[[Given], str],
     mode: TextMode = "generate",
     **fields: Unpack[TextFields[Given]],
@@ -300,14 +304,9 @@ def text_adapter(output: Any, place: str) -> TypeAdapter[Any] | None:  # noqa: A
 
 
 def _adapter(kind: Any, place: str) -> TypeAdapter[Any] | None:  # noqa: ANN401  # the same
-    if kind is None:
+    if kind is None or kind is UNSET:
         return None
-    made: TypeAdapter[Any] = kind if _is_adapter(kind) else adapter_of(kind, place)
-    return made
-
-
-def _is_adapter(kind: object) -> bool:
-    return isinstance(kind, TypeAdapter)
+    return adapter_of(kind, place)
 
 
 def _written(value: object) -> object:

@@ -204,11 +204,21 @@ class Machine(Generic[C, I, O]):
         try:
             if isinstance(given, FrozenDict):  # from a parent machine, as JSON: read as such, for strict types
                 return self.input_type.read(cast("object", given))
-            return self.input_type.validate_python({} if given is None else given)
+            if given is None and not self._takes_none():
+                given = {}  # the defaults of its fields, if all have some
+            return self.input_type.validate_python(given)
         except Exception as error:  # validators are the author's code
             raise InputError(
                 f"machine {self.id!r}: the input is refused: {reason_of(error)}", code="invalid-input"
             ) from error
+
+    def _takes_none(self) -> bool:
+        assert self.input_type is not None  # noqa: S101  # asked only where there is one
+        try:
+            self.input_type.validate_python(None)
+        except Exception:  # noqa: BLE001  # the same
+            return False
+        return True
 
     def input_json(self, given: Any) -> Any:
         """Return an input, checked and with defaults applied, as frozen JSON; None where there is none.
