@@ -1,5 +1,6 @@
 """Definitions that are right, close to those that are refused when a machine is built."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -88,6 +89,19 @@ def test_a_constant_spawn_is_held_against_its_machine_alone():
     )
     snapshot, _ = sc.initial_transition(machine)
     assert snapshot.status == "active"
+
+
+def test_a_constant_delay_may_be_written_in_any_way():
+    move = agent.stay().raise_(Ask(), delay=0).raise_(Ask(), delay=1.5).raise_(Ask(), delay=timedelta(seconds=1))
+    machine = agent.machine(
+        "m",
+        initial="a",
+        delays={"soon": 3},
+        states={
+            "a": agent.state(entry=move.send("@parent", Ask(), delay="soon")),
+        },
+    )
+    assert len(sc.initial_transition(machine, at=0)[0].timers) == 3  # nobody is above
 
 
 def test_functions_of_a_request_may_be_of_any_kind_that_can_be_called():
@@ -217,7 +231,7 @@ def test_what_an_author_does_with_his_lists_afterwards_changes_no_machine():
         ),
         "over": own.final(output=output),
     }
-    sources: dict[str, object] = {"child": fetch}
+    sources: dict[str, object] = {"child": lambda number: 1}
     delays: dict[str, Any] = {"soon": 3}
     machine = own.machine("m", initial="a", states=states, sources=sources, delays=delays)
 

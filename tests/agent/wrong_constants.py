@@ -1,6 +1,7 @@
 """Machines that cannot be, by what is written as a value: ids, inputs, words, tools. Each row is one mistake."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -154,6 +155,35 @@ SPAWNED: list[Row] = [
         ),
         "invalid-key",
         r"without an id= is called 'team/fetch'",
+    ),
+]
+
+SPAWNED += [
+    (
+        "a function is spawned with an argument that it does not take",
+        lambda: agent.machine(
+            "m",
+            initial="a",
+            sources={"fetch": fetch},
+            states={"a": agent.state(entry=agent.stay().spawn("fetch", input={"ulr": "x"}))},
+        ),
+        "invalid-call",
+        r"the move spawns 'fetch': the function takes \(url: str.* Did you mean 'url'",
+    ),
+    (
+        "a decision is spawned",
+        work(lambda: agent.decide(prompt="x"), entry=agent.stay().spawn("agent.decide")),
+        "reserved-name",
+        r"state 'a': entry: the move spawns 'agent\.decide', which is the library's own",
+    ),
+    *(
+        (
+            f"an event is raised after {delay!r}",
+            state(entry=agent.stay().raise_(Ask(question=""), delay=delay)),
+            "invalid-delay",
+            "entry: the delay .* is none; give seconds",
+        )
+        for delay in (-1, float("nan"), True, timedelta(seconds=-1))
     ),
 ]
 

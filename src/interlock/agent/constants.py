@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import timedelta
 from typing import Any
 
 from interlock.agent.act import ActSpec
@@ -78,17 +79,27 @@ def _wrong(
             return "unknown-event", f"the move raises {short(payload)}: {reason}"
     elif name == "spawn":
         return _wrong_spawn(machine, operation)
-    if isinstance(operation.delay, str) and operation.delay not in machine.table.delays:
-        return "unknown-delay", (
-            f"the delay {operation.delay!r} is not among the machine's delays. "
-            f"{did_you_mean(operation.delay, machine.table.delays)}"
-        )
-    return None
+    return _wrong_delay(machine, operation.delay)
+
+
+def _wrong_delay(machine: Machine[Any, Any, Any], delay: object) -> tuple[str, str] | None:
+    if isinstance(delay, str):
+        known = machine.table.delays
+        if delay in known:
+            return None
+        return "unknown-delay", f"the delay {delay!r} is not among the machine's delays. {did_you_mean(delay, known)}"
+    seconds = delay.total_seconds() if isinstance(delay, timedelta) else delay
+    fits = isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 <= seconds < float("inf")
+    if delay is None or fits:
+        return None
+    return "invalid-delay", f"the delay {short(delay)} is none; give seconds (0 or more), a timedelta, or a name"
 
 
 def _wrong_spawn(machine: Machine[Any, Any, Any], operation: Operation) -> tuple[str, str] | None:
     """Return code and reason where a constant spawn can never start its child."""
     src = str(operation.to)
+    if src.startswith("agent."):
+        return "reserved-name", f"the move spawns {src!r}, which is the library's own: it runs where a state invokes it"
     if src not in machine.sources:
         return "unknown-source", (
             f"the move spawns the source {src!r}, which the machine does not have. {did_you_mean(src, machine.sources)}"
@@ -102,6 +113,8 @@ def _wrong_spawn(machine: Machine[Any, Any, Any], operation: Operation) -> tuple
         given = freeze(operation.payload, "input", models=True)
         if isinstance(source, Machine):
             source.checked_input(given)
+        elif callable(source) and (reason := _unfit(source, given)) is not None:
+            return "invalid-call", f"the move spawns {src!r}: {reason}"
     except Exception as error:  # noqa: BLE001  # validators and serializers are other people's code
         needs = "without an input" if operation.payload is None else f"with input={short(operation.payload)}"
         return "invalid-child", f"the move spawns {src!r} {needs}: {reason_of(error)}"
@@ -114,23 +127,25 @@ def _check_call(machine: Machine[Any, Any, Any], place: Place, invoke: Invoke) -
         return
     if not same_function(machine.sources.get(spec.name), spec.function):
         return
+    reason = _unfit(spec.function, invoke.input)
+    if reason is not None:
+        raise DefinitionError(f"call({spec.name}): {reason}", code="invalid-call", machine=machine.id, state=place.path)
+
+
+def _unfit(function: Callable[..., object], given: object) -> str | None:
+    """Return why a function cannot be called with a constant input; None where it can, or does not say."""
     try:
-        signature = inspect.signature(spec.function)
+        signature = inspect.signature(function)
     except (TypeError, ValueError):
-        return  # a builtin that does not say
-    positional, named = CallSpec.arguments(invoke.input)
+        return None  # a builtin that does not say
+    positional, named = CallSpec.arguments(given)
     unknown = [name for name in named if name not in signature.parameters]
     try:
         signature.bind(*positional, **named)
     except TypeError as error:
         hint = f". {did_you_mean(unknown[0], signature.parameters)}" if unknown else ""
-        raise DefinitionError(
-            f"call({spec.name}): the function takes {signature}, and input={short(invoke.input)} does not fit: "
-            f"{error}{hint}",
-            code="invalid-call",
-            machine=machine.id,
-            state=place.path,
-        ) from None
+        return f"the function takes {signature}, and input={short(given)} does not fit: {error}{hint}"
+    return None
 
 
 def _check_model(machine: Machine[Any, Any, Any], place: Place, invoke: Invoke, models: Mapping[str, str]) -> None:
