@@ -146,10 +146,13 @@ class Reactions(Bound[P, C, I, O]):
         **fields: Unpack[TransitionFields[C, ChildDone[Any]]],
     ) -> Transition: ...
     def on_child_done(self, child: Any, then: Any, /, *, name: str | None = None, **fields: Any) -> Transition:
-        """Say what happens when a spawned child of a source has ended, to a handler that gets a :class:`ChildDone`.
+        """Say what happens when a child of a source has ended, to a handler that gets a :class:`ChildDone`.
+
+        It is for spawned children, which no state owns. A child that a state has started is heard here as well, where
+        no ``on_done`` of its own takes it.
 
         Arguments:
-            child: the machine that is spawned, or the name of a source that is a function.
+            child: the machine that is started, or the name of a source that is a function.
             then: what happens; asked once for each child, with its id and its output.
             name: the name under which the machine is registered in ``sources=``; its id, if not given.
             fields: as for any transition.
@@ -169,9 +172,9 @@ class Reactions(Bound[P, C, I, O]):
         name: str | None = None,
         **fields: Unpack[TransitionFields[C, ChildFailed]],
     ) -> Transition:
-        """Say what happens when a spawned child of a source has failed, to a handler that gets a :class:`ChildFailed`.
+        """Say what happens when a child of a source has failed, to a handler that gets a :class:`ChildFailed`.
 
-        Where neither this nor the ``on_error`` of an active state takes it, the machine fails with it.
+        For which children: as :meth:`on_child_done`. Where neither this nor the ``on_error`` of an active state takes it, the machine fails with it.
         """
         src, _, decode = reported_source(child, name)
         known_keywords("on_child_error", fields, TransitionFields, also=("name",))

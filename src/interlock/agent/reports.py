@@ -1,4 +1,4 @@
-"""What a machine hears of the children that it has spawned: that one has ended, which, and with what."""
+"""What a machine hears of its children, of spawned ones above all: that one has ended, which, and with what."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class ChildDone(Generic[T_co]):
-    """A child that has ended: its ``id``, as it was spawned, and its ``output``, as the child's output type."""
+    """A child that has ended: its ``id``, as it was started, and its ``output``, as the child's output type."""
 
     id: str
     output: T_co

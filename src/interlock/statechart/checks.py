@@ -17,7 +17,7 @@ _RESERVED_ALLOWED = frozenset({"@agent.usage", "@error.communication"})
 """Types of the library's own events that an author may handle by name."""
 
 _RESERVED_PREFIXES = ("@done.invoke.", "@error.invoke.")
-"""How spawned children report: handled with ``on``, as in ``"@done.invoke.*"``, for no state invokes them."""
+"""How children report. Spawned ones are heard with ``on``, as in ``"@done.invoke.*"``, for no state invokes them."""
 
 
 def check_transitions(node: Node, transitions: Sequence[Transition], slot: str) -> None:
