@@ -163,6 +163,7 @@ def test_on_dbos_nobody_is_asked_by_a_workflow_that_was_given_up(launch: Launch)
 
 
 @NO_SQLITE
+@pytest.mark.slow
 def test_on_dbos_a_process_dies_between_two_replies_and_another_takes_the_second(launch: Launch, tmp_path: Path):
     url = f"sqlite:///{tmp_path}/runs.db"
     died = subprocess.run(

@@ -323,6 +323,10 @@ CATALOGUE: dict[str, Entry] = {
     "workflow-exists": Entry(
         "A workflow of this id was started with another input.", "Choose another id, or give the same input."
     ),
+    "not-launched": Entry(
+        "A durable host was asked something in a process where its engine does not run.",
+        "Start the engine first: `DBOS(config=...)`, then `DBOS.launch()`.",
+    ),
     "workflow-lost": Entry(
         "The engine has given a workflow up: it was cancelled, or was recovered too often.",
         "See the engine's own tools for resuming it; what was recorded is kept.",

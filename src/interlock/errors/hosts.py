@@ -28,7 +28,7 @@ class MachineFailedError(InterlockError):
 class HostError(InterlockError):
     """A durable host that was asked about what is not there or not so; nothing was changed.
 
-    ``code`` is one of: ``unknown-workflow``, ``workflow-exists``, ``workflow-lost``.
+    ``code`` is one of: ``unknown-workflow``, ``workflow-exists``, ``workflow-lost``, ``not-launched``.
     """
 
     code = "unknown-workflow"

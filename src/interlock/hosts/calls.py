@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from pydantic import TypeAdapter
 
 from interlock.agent.contract import Choice, Executors, TextResult
 from interlock.agent.messages import ToolResultOutput
+from interlock.agent.plain import plain
+from interlock.agent.plain_answers import plain_text
+from interlock.agent.reasons import short
 from interlock.agent.requests import DecisionRequest
 from interlock.agent.tool_requests import ToolRequest
 from interlock.errors import BindError, ErrorInfo, NotJsonError
@@ -28,9 +32,20 @@ from interlock.run.steps import (
 )
 from interlock.statechart import Input, Machine, OwedInvocation
 
-__all__ = ["OwedCall", "applied", "calls_of", "waits"]
+__all__ = ["Answer", "OwedCall", "Returned", "applied", "calls_of", "failure", "read_result", "waits"]
 
 C = TypeVar("C")
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What a function returned, as JSON: checked and written by its annotation when it did; once is enough."""
+
+    output: object
+
+
+Answer: TypeAlias = Choice | TextResult | ToolResultOutput | Returned | ErrorInfo
+"""What has come of a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +70,11 @@ class OwedCall:
             return await _function(step, self.item)
         outcome = await carried_out(self.request, step, executors)
         if isinstance(outcome, Exception):
-            return _failure(outcome)
+            return failure(outcome)
         try:
             return _written(outcome)
         except Exception as error:  # noqa: BLE001  # an answer that JSON cannot carry is a failure of who gave it
-            return _failure(error)
+            return failure(error)
 
 
 def waits(item: OwedInvocation) -> bool:
@@ -87,24 +102,30 @@ def calls_of(step: AgentStep[Any]) -> tuple[OwedCall, ...]:
     return tuple(found)
 
 
-def applied(
-    machine: Machine[C, Any, Any], step: AgentStep[C], owed: OwedCall, result: Recorded, at: float
-) -> AgentStep[C]:
-    """Return the step that a recorded result leads to."""
-    request = owed.request or owed.item
+def read_result(result: Recorded) -> Answer:
+    """Return what a recorded result says; raises one thing or another where it says nothing."""
     if "error" in result:
-        return reject_agent_step(machine, step, request, ErrorInfo.from_json(result["error"]), at=at)
+        return ErrorInfo.from_json(result["error"])
     if "choice" in result:
-        return resolve_agent_step(machine, step, request, Choice.from_json(result["choice"]), at=at)
+        return Choice.from_json(result["choice"])
     if "turn" in result:
-        return resolve_agent_step(machine, step, request, TextResult.from_json(result["turn"]), at=at)
+        return TextResult.from_json(result["turn"])
     if "answer" in result:
-        return resolve_agent_step(machine, step, request, _answers().validate_python(result["answer"]), at=at)
-    # A function's output was checked and written by its annotation when it returned; once is enough.
-    item = owed.item
-    return transition_agent_step(
-        machine, step, Input(address=item.address, invocation=item.key, output=result["output"]), at=at
-    )
+        return _answers().validate_python(result["answer"])
+    return Returned(result["output"])
+
+
+def applied(
+    machine: Machine[C, Any, Any], step: AgentStep[C], owed: OwedCall, answer: Answer, at: float
+) -> AgentStep[C]:
+    """Return the step that the answer to a call leads to."""
+    request = owed.request or owed.item
+    if isinstance(answer, ErrorInfo):
+        return reject_agent_step(machine, step, request, answer, at=at)
+    if isinstance(answer, Returned):
+        given = Input(address=owed.item.address, invocation=owed.item.key, output=answer.output)
+        return transition_agent_step(machine, step, given, at=at)
+    return resolve_agent_step(machine, step, request, answer, at=at)
 
 
 def _key(step: AgentStep[Any], request: AgentRequest) -> str:
@@ -118,20 +139,31 @@ def _written(outcome: object) -> Recorded:
         try:
             return {"choice": outcome.to_json()}
         except NotJsonError as error:  # what the model chose is refused, and it is asked again, as in a run
-            kind = getattr(outcome.event, "type", None)
-            event = {"type": kind} if isinstance(kind, str) else {}
+            given: object = outcome.event
+            kind = given.get("type") if isinstance(given, Mapping) else getattr(given, "type", None)
+            event = {"type": plain_text(kind)} if isinstance(kind, str) else {}
             problem = outcome.problem or f"the payload is no JSON: {error.message}"
             return {"choice": Choice(event, outcome.reason, outcome.usage, None, problem).to_json()}
     if isinstance(outcome, TextResult):
-        return {"turn": outcome.to_json()}
+        calls = tuple(replace(call, input=_arguments(call.input)) for call in outcome.tool_calls)
+        return {"turn": replace(outcome, tool_calls=calls).to_json()}
     return {"answer": _answers().dump_python(cast("ToolResultOutput", outcome), mode="json")}
+
+
+def _arguments(given: object) -> object:
+    try:
+        return plain(given)
+    except ValueError:
+        return plain_text(
+            short(given, 200)
+        )  # as in a run: no tool takes a text for its arguments, and the model is told
 
 
 async def _function(step: AgentStep[Any], item: OwedInvocation) -> Recorded:
     machine = step.head.owner(item)
     function = function_of(machine.sources.get(item.src))
     if function is None:  # spawned at run time, where nothing could be known beforehand
-        return _failure(
+        return failure(
             BindError(
                 f"machine {machine.id!r}: nothing carries out the source {item.src!r} of child {item.id!r}; give it to "
                 "the machine with machine.provide(...)",
@@ -143,10 +175,11 @@ async def _function(step: AgentStep[Any], item: OwedInvocation) -> Recorded:
     except HOST_MISTAKES:
         raise
     except Exception as error:  # noqa: BLE001  # whatever else it is, it goes to the invocation
-        return _failure(error)
+        return failure(error)
 
 
-def _failure(error: Exception) -> Recorded:
+def failure(error: BaseException) -> Recorded:
+    """Return the failure of a call as JSON."""
     return {"error": error_info(error).to_json()}
 
 

@@ -14,6 +14,7 @@ All methods are plain functions that talk to the database: from a running event 
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import hashlib
 import json
 import threading
@@ -37,12 +38,13 @@ from interlock.errors import (
     MissingExtraError,
 )
 from interlock.hosts.dbos_steps import LiveSteps, RecordedSteps, RecordEndsError
-from interlock.hosts.loop import message_of, reply_of, run_durably
+from interlock.hosts.loop import machine_failed, message_of, reply_of, run_durably
 from interlock.hosts.standing import Standing
 from interlock.journal import LogEntry
+from interlock.journal.entries import LONGEST_ID, is_entry_id
 from interlock.run import bind
 from interlock.run.arguments import check_actors, check_event_id, check_max_model_calls, checked_executors
-from interlock.run.border import check_input, read_event
+from interlock.run.border import check_input, error_info, read_event
 from interlock.run.replies import answers
 from interlock.run.steps import AgentStep
 from interlock.statechart import Machine, Snapshot
@@ -111,6 +113,12 @@ class DBOSHost(Generic[C, I, O]):
                 # DBOS takes a cancelled future for a failed workflow and would keep it as one. This, which it knows
                 # nothing of, leaves the workflow as it is: to be recovered.
                 raise _ProcessEndsError from None
+            except (Exception, GeneratorExit):
+                raise
+            except BaseException as error:
+                # A function of the machine has raised it. Here it would end all workflows of the process, and leave
+                # this one waiting for ever.
+                raise machine_failed(self._machine, error_info(error)) from error
             finally:
                 has_begun.set()
 
@@ -126,11 +134,9 @@ class DBOSHost(Generic[C, I, O]):
         """Start the machine, once: a second start under the same id with the same input changes nothing.
 
         Returns the workflow's id, once the first step is taken. Raises :class:`InputError` for a refused input,
-        :class:`HostError` (``workflow-exists``) for an id that was started with another input,
-        :class:`LogVersionError` for one that was begun by another version.
+        :class:`HostError` (``workflow-exists``) for an id that was started with another input, (``not-launched``)
+        before ``DBOS.launch()``, :class:`LogVersionError` for one that was begun by another version.
         """
-        if not workflow_id or not isinstance(cast("object", workflow_id), str):
-            raise BindError(f"workflow_id={short(workflow_id)}; give a text that is not empty")
         check_input(self._machine, input)
         begun = {
             "machine": self._machine.id,
@@ -261,12 +267,15 @@ class DBOSHost(Generic[C, I, O]):
     def _started(self, workflow_id: str, begun: Mapping[str, Any]) -> WorkflowStatus:
         """Start a workflow if it is not there, and return how it stands."""
         ours = threading.Event()
+        _check_id(workflow_id)
         has_begun = self._starting.setdefault(workflow_id, ours)  # another thread may be starting the same one
         try:
-            known = self._dbos.DBOS.get_workflow_status(workflow_id)
+            known = self._known(workflow_id)
             if known is None:
-                with self._dbos.SetWorkflowID(workflow_id):
-                    self._dbos.DBOS.start_workflow(self._workflow, begun)
+                # A function that a machine calls may start another one: a workflow of its own, not a part of that call.
+                apart = self._dbos.DBOS.step_id is not None
+                context = contextvars.Context() if apart else contextvars.copy_context()
+                context.run(self._start, workflow_id, begun)
                 # An orderly end of the process before that would be kept by DBOS as the workflow's failure. And whoever
                 # has started a machine may ask at once how it stands.
                 has_begun.wait(_BEGINS_WITHIN)
@@ -274,7 +283,11 @@ class DBOSHost(Generic[C, I, O]):
         finally:
             if has_begun is ours:
                 del self._starting[workflow_id]
-        return cast("WorkflowStatus", known)
+        return known
+
+    def _start(self, workflow_id: str, begun: Mapping[str, Any]) -> None:
+        with self._dbos.SetWorkflowID(workflow_id):
+            self._dbos.DBOS.start_workflow(self._workflow, begun)
 
     def _post(self, workflow_id: str, message: Mapping[str, object], event_id: str | None) -> None:
         self._dbos.DBOS.send(
@@ -315,10 +328,24 @@ class DBOSHost(Generic[C, I, O]):
     # -- whose workflow it is ----------------------------------------------------------------------------------------
 
     def _status(self, workflow_id: str) -> WorkflowStatus:
-        status = self._dbos.DBOS.get_workflow_status(workflow_id)
+        status = self._known(workflow_id)
         if status is None:
             raise HostError(f"DBOS knows no workflow {workflow_id!r}; start it with host.start(...)")
-        return cast("WorkflowStatus", status)
+        return status
+
+    def _known(self, workflow_id: str) -> WorkflowStatus | None:
+        """Return how a workflow stands, if there is one; what is asked first by all that talk to the database."""
+        _check_id(workflow_id)
+        _check_place()
+        try:
+            return cast("WorkflowStatus | None", self._dbos.DBOS.get_workflow_status(workflow_id))
+        except self._dbos.error.DBOSException as error:
+            if type(error) is not self._dbos.error.DBOSException:
+                raise
+            raise HostError(
+                f"DBOS does not run in this process ({error}); first call DBOS(config=...) and DBOS.launch()",
+                code="not-launched",
+            ) from error
 
     def _begun(self, workflow_id: str, status: WorkflowStatus) -> Mapping[str, Any]:
         """Return what a workflow was started with."""
@@ -353,9 +380,34 @@ def application_version(app: str, *hosts: DBOSHost[Any, Any, Any]) -> str:
     Arguments:
         app: the application's ``name`` in DBOS: two applications in one database may not have a version in common.
         hosts: all hosts of the application.
+
+    Raises :class:`BindError` for two hosts of one name: DBOS would run the workflows of both with the last one.
     """
+    names = [host.name for host in hosts]
+    for name in names:
+        if names.count(name) > 1:
+            raise BindError(f"two hosts have the name {name!r}; give each its own: DBOSHost(..., name=...)")
     listed = sorted([host.name, host.machine.id, host.machine.version] for host in hosts)
     return f"{app}-{hashlib.sha256(json.dumps(listed).encode()).hexdigest()[:16]}"
+
+
+def _check_id(workflow_id: object) -> None:
+    if not is_entry_id(workflow_id):
+        raise BindError(
+            f"workflow_id={short(workflow_id)}; give a text of 1 to {LONGEST_ID} characters, without NUL and lone "
+            "surrogates"
+        )
+
+
+def _check_place() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise BindError(
+        "a DBOSHost was asked in a running event loop, which it would block; ask it in a thread: await "
+        'anyio.to_thread.run_sync(host.standing, "case-7")'
+    )
 
 
 def _library() -> ModuleType:

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 
+from interlock.agent.plain import plain
+from interlock.agent.reasons import short
 from interlock.hosts.durable import Call, Recorded, Woken
 
 if TYPE_CHECKING:
@@ -232,10 +234,10 @@ class RecordedSteps:
         return read
 
 
-def _message(text: object) -> dict[str, Any]:
-    """Return a message; one that nobody of ours has sent is one without an event."""
+def _message(sent: object) -> dict[str, Any]:
+    """Return a message; one that nobody of ours has sent, and that JSON may not carry, is one without an event."""
     try:
-        found = json.loads(text) if isinstance(text, str) else text
+        found = plain(json.loads(sent) if isinstance(sent, str) else sent)
     except (ValueError, RecursionError):
         found = None
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {"junk": str(text)[:200]}
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {"junk": short(sent, 200)}

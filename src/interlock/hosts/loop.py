@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast
 
+import anyio
 from pydantic_core import to_jsonable_python
 
 from interlock.agent.contract import Executors
+from interlock.agent.reasons import reason_of, short
 from interlock.errors import (
     ErrorInfo,
     InputError,
+    InvalidLogError,
     MachineFailedError,
     ModelCallLimitError,
     ReplayDivergedError,
     StepError,
 )
-from interlock.hosts.calls import OwedCall, applied, calls_of, waits
+from interlock.hosts.calls import OwedCall, applied, calls_of, failure, read_result, waits
 from interlock.hosts.durable import Call, Durable, Recorded, Woken
 from interlock.journal.entries import entry_id
 from interlock.run.arguments import check_max_model_calls
@@ -30,7 +34,7 @@ from interlock.run.usage import Budget
 from interlock.statechart import Input, Machine, Snapshot
 from interlock.statechart.events import event_to_json
 
-__all__ = ["Told", "message_of", "reply_of", "run_durably"]
+__all__ = ["Told", "machine_failed", "message_of", "reply_of", "run_durably"]
 
 C = TypeVar("C")
 
@@ -76,7 +80,8 @@ async def run_durably(
         told: told of each step, again after a crash.
 
     Raises :class:`MachineFailedError` for a machine that has failed, :class:`InputError` for an input that it refuses,
-    :class:`ReplayDivergedError` where what was recorded was asked for by another state than this one, and
+    :class:`ReplayDivergedError` where what was recorded was asked for by another state than this one,
+    :class:`InvalidLogError` where it is damaged, and
     :class:`BindError` and :class:`ScriptExhaustedError` for mistakes of the host.
     """
     check_max_model_calls(max_model_calls)
@@ -107,12 +112,10 @@ async def run_durably(
             woken = await engine.wait(calls, until=due, messages=listens)
             at = woken.at
             if woken.key is not None:
-                step = applied(machine, step, wanted[woken.key], _verified(step, woken, begun), at)
+                step = _resolved(machine, step, wanted, woken, begun)
                 tell(step, None)
             elif woken.message is not None:
-                event_id = woken.message.get("id")
-                if not isinstance(event_id, str) or event_id not in seen:  # it counts once
-                    step = _delivered(machine, step, woken, tell)
+                step = _delivered(machine, step, woken, tell, seen)
             else:
                 first = min(timers, key=lambda timer: timer.due)
                 at = max(at, first.due)
@@ -120,9 +123,9 @@ async def run_durably(
                 tell(step, None)
             seen.update(entry.id for entry in step.entries)
     except StepError as error:
-        raise _failed(machine, error_info(error)) from error
+        raise machine_failed(machine, error_info(error)) from error
     if step.snapshot.status == "error":
-        raise _failed(machine, machine_error(machine.id, step.snapshot.error))
+        raise machine_failed(machine, machine_error(machine.id, step.snapshot.error))
     return step.snapshot
 
 
@@ -132,17 +135,35 @@ def _listens(step: AgentStep[Any]) -> bool:
 
 
 async def _made(call: OwedCall, step: AgentStep[Any], executors: Executors, state: str) -> Recorded:
-    return {**await call.carry_out(step, executors), "state": state}
+    try:
+        result = await call.carry_out(step, executors)
+    except (Exception, GeneratorExit, anyio.get_cancelled_exc_class()):
+        raise
+    except BaseException as error:
+        if threading.current_thread() is threading.main_thread():
+            raise  # somebody wants this process to end
+        result = failure(error)  # only the call has raised it; an event loop that sees it would end, with all its work
+    return {**result, "state": state}
 
 
-def _verified(step: AgentStep[Any], woken: Woken, begun: dict[str, str]) -> Recorded:
-    """Return a recorded result, if it was asked for by the very state that asks for it now."""
-    result = woken.result or {}
-    asked_by, asks = result["state"], begun[woken.key or ""]
+def _resolved(
+    machine: Machine[C, Any, Any],
+    step: AgentStep[C],
+    wanted: Mapping[str, OwedCall],
+    woken: Woken,
+    begun: Mapping[str, str],
+) -> AgentStep[C]:
+    """Return the step that a recorded result leads to, if it was asked for by the very state that asks for it now."""
+    call = wanted.get(woken.key or "")
+    if call is None:
+        raise _damaged(machine, step, f"the call {woken.key!r} is said to be over, which nobody waits for")
+    result = cast("Recorded", woken.result if isinstance(woken.result, Mapping) else {})
+    asked_by, asks = result.get("state"), begun[call.key]
+    if not isinstance(asked_by, str):
+        raise _damaged(machine, step, f"the record of the call {call.key!r} is no result: {short(woken.result)}")
     if asked_by != asks:
-        machine = step.head.machine
         raise ReplayDivergedError(
-            f"{woken.key!r} was recorded by another state of machine {machine.id!r} (version {machine.version}) than "
+            f"{call.key!r} was recorded by another state of machine {machine.id!r} (version {machine.version}) than "
             f"asks for it now: {asks} instead of {asked_by}. One of its functions has changed since, or depends on "
             "more than its arguments; give a changed machine another version=",
             index=step.head.index + 1,
@@ -150,44 +171,66 @@ def _verified(step: AgentStep[Any], woken: Woken, begun: dict[str, str]) -> Reco
             expected=asked_by,
             actual=asks,
         )
-    return result
+    try:
+        read = read_result(result)
+    except Exception as error:
+        raise _damaged(
+            machine, step, f"the record of the call {call.key!r} cannot be read: {reason_of(error)}"
+        ) from error
+    return applied(machine, step, call, read, woken.at)
 
 
-def _delivered(machine: Machine[C, Any, Any], step: AgentStep[C], woken: Woken, tell: Told) -> AgentStep[C]:
+def _damaged(machine: Machine[Any, Any, Any], step: AgentStep[Any], reason: str) -> InvalidLogError:
+    return InvalidLogError(f"machine {machine.id!r}: {reason}", index=step.head.index + 1)
+
+
+def _delivered(
+    machine: Machine[C, Any, Any], step: AgentStep[C], woken: Woken, tell: Told, seen: set[str]
+) -> AgentStep[C]:
     """Return the step that a message leads to: the same one, if it is no event of the machine and no reply."""
-    message = woken.message or {}
-    if "reply" in message:
-        return _replied(machine, step, woken, tell)
-    given: object = message.get("event")
+    message = cast("object", woken.message)
+    if not isinstance(message, Mapping):
+        return _ignored(step, message, tell)
+    sent = cast("Recorded", message)
+    event_id: object = sent.get("id")
+    if isinstance(event_id, str) and event_id in seen:
+        return step  # it counts once
+    if "reply" in sent:
+        return _replied(machine, step, sent, woken.at, tell)
+    given: object = sent.get("event")
     if not isinstance(given, Mapping):
-        tell(replace(step, entries=()), message)  # whoever sent it did not go through the host
-        return step
+        return _ignored(step, sent, tell)
     event = cast("Mapping[str, Any]", given)
     try:
-        after = transition_agent_step(machine, step, event, at=woken.at, event_id=message.get("id"))
+        after = transition_agent_step(machine, step, event, at=woken.at, event_id=cast("str | None", event_id))
     except InputError:
-        tell(replace(step, entries=()), event)  # whoever sent it did not go through the host
-        return step
-    ignored = not step.snapshot.can(machine.event_from_json(event))
-    tell(after, event if ignored else None)
+        return _ignored(step, event, tell)
+    waited_for = step.snapshot.can(machine.event_from_json(event))
+    tell(after, None if waited_for else event)
     return after
 
 
-def _replied(machine: Machine[C, Any, Any], step: AgentStep[C], woken: Woken, tell: Told) -> AgentStep[C]:
+def _ignored(step: AgentStep[C], message: object, tell: Told) -> AgentStep[C]:
+    """Tell of what is no message of ours: whoever sent it did not go through the host."""
+    tell(replace(step, entries=()), message)
+    return step
+
+
+def _replied(
+    machine: Machine[C, Any, Any], step: AgentStep[C], message: Recorded, at: float, tell: Told
+) -> AgentStep[C]:
     """Return the step that a reply leads to: the same one, if its question is not open or it does not fit."""
-    message = woken.message or {}
     asked: object = message.get("request_id")
     replies: dict[str, object] = {asked: message.get("reply")} if isinstance(asked, str) else {}
     after = step
     try:
         for given in answers(step.snapshot, replies):
-            after = transition_agent_step(machine, step, given, at=woken.at, event_id=message.get("id"))
+            after = transition_agent_step(machine, step, given, at=at, event_id=message.get("id"))
     except InputError:
         after = step
     if after is step:
-        tell(replace(step, entries=()), message)  # too late, or whoever sent it did not go through the host
-    else:
-        tell(after, None)
+        return _ignored(step, message, tell)  # or it comes too late
+    tell(after, None)
     return after
 
 
@@ -204,7 +247,8 @@ def _over(wanted: dict[str, OwedCall], admitted: set[str], budget: Budget) -> In
     return None
 
 
-def _failed(machine: Machine[Any, Any, Any], info: ErrorInfo) -> MachineFailedError:
+def machine_failed(machine: Machine[Any, Any, Any], info: ErrorInfo) -> MachineFailedError:
+    """Return what is raised for a machine that has failed."""
     return MachineFailedError(f"machine {machine.id!r} has failed: {info.type}: {info.message}", info=info)
 
 
