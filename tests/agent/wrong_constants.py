@@ -405,4 +405,34 @@ HALVES += [
     ),
 ]
 
-ROWS = [*KEYWORDS, *HALVES, *ENDS, *IDS, *SPAWNED, *WORDS, *NARROW]
+ODD: Any = 3
+"""What is no text, where a text is a name."""
+
+NAMES: list[Row] = [
+    (f"a number as {name}", build, code, message)
+    for name, build, code, message in (
+        ("the id of work", state(invoke=agent.call(fetch, id=ODD)), "invalid-key", "3 cannot be an id"),
+        ("the id of a state", state(id=ODD), "invalid-key", "state 'a': id=3 is no text"),
+        ("the name of a call", lambda: agent.call(fetch, name=ODD), "invalid-call", r"call\(name=3\): a name is"),
+        ("the name of a child", lambda: agent.child(child, name=ODD), "invalid-child", r"child\(name=3\): a name is"),
+        (
+            "the name of whose end is awaited",
+            lambda: agent.on_child_done(child, "b", name=ODD),
+            "invalid-child",
+            r"child\(name=3\): a name is",
+        ),
+        ("the id of a spawned child", spawning(id=ODD, input=Topic(question="")), "invalid-key", "id=3"),
+        ("a name of what is provided", lambda: child.provide({ODD: fetch}), "unknown-source", r"provide\(\{3: "),
+        ("a version", partial(agent.machine, "m", version=ODD, **ONE), "invalid-key", "version=3: a version is a text"),
+        (
+            "all events",
+            lambda: il.setup_agent(events=ODD),
+            "invalid-event-class",
+            r"events=3 is no list; write events=",
+        ),
+        ("a target of history", lambda: agent.history(target=ODD), "invalid-target", "3 is no target"),
+        ("metadata", lambda: agent.user_input("x", metadata=ODD), "invalid-request", r"user_input\(metadata=\): "),
+    )
+]
+
+ROWS = [*KEYWORDS, *HALVES, *NAMES, *ENDS, *IDS, *SPAWNED, *WORDS, *NARROW]

@@ -173,7 +173,7 @@ class Agent(Reactions[P, C, I, O], States[P, C, I, O], Asking[P, C, I, O]):
             name=name,
             prompt=self._adapted(prompt, "user_input(prompt=)", ("context",)),
             reply=JsonType(made),
-            metadata=dict(metadata or {}),
+            metadata={} if metadata is None else metadata,
         )
         return engine_invoke(
             USER_INPUT,
@@ -361,7 +361,9 @@ class Agent(Reactions[P, C, I, O], States[P, C, I, O], Asking[P, C, I, O]):
                 machine=id,
             )
         known_keywords("machine", fields, StateFields, also=_MACHINE)
-        check_machine_shape(id, kind=kind, context=context, sources=sources, delays=delays, migrate=migrate)
+        check_machine_shape(
+            id, kind=kind, context=context, sources=sources, delays=delays, migrate=migrate, version=version
+        )
         check_shape("machine", "initial", initial)
         check_shape("machine", "states", states)
         root: dict[str, Any] = {"kind": kind, "initial": initial, **self._state_fields("machine", fields)}

@@ -11,6 +11,7 @@ from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from pydantic_core import to_jsonable_python
 
+from interlock.agent.keywords import checked_name
 from interlock.agent.reasons import reason_of, short
 from interlock.errors import CallResultError, DefinitionError
 from interlock.statechart.frozen import freeze
@@ -27,6 +28,7 @@ class CallSpec:
     name: str
 
     def __post_init__(self) -> None:
+        checked_name("call", self.name, "invalid-call")
         if self.name.startswith("agent."):
             raise DefinitionError(
                 f"call(name={self.name!r}): names that begin with 'agent.' are the library's own; choose another",

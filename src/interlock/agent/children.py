@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast
 
+from interlock.agent.keywords import checked_name
 from interlock.agent.reasons import short
 from interlock.errors import DefinitionError, InputError, NotJsonError
 from interlock.statechart import Machine
@@ -28,14 +29,13 @@ class ChildSpec:
             raise DefinitionError(
                 f"child({short(machine)}): give a machine, as agent.machine(...) returns it{hint}", code="invalid-child"
             )
+        checked_name("child", name, "invalid-child")
         source = machine.id if name is None else name
         if source.startswith("agent."):
             raise DefinitionError(
                 f"child(name={source!r}): names that begin with 'agent.' are the library's own; choose another",
                 code="reserved-name",
             )
-        if not source:
-            raise DefinitionError(f"child({machine.id!r}): name= must not be empty", code="invalid-child")
         return cls(machine=machine, name=source)
 
     def check_input(self, given: object) -> None:

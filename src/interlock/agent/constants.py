@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 from interlock.agent.act import ActSpec
 from interlock.agent.calls import CallSpec, same_function
@@ -105,7 +105,12 @@ def _wrong_spawn(machine: Machine[Any, Any, Any], operation: Operation) -> tuple
             f"the move spawns the source {src!r}, which the machine does not have. {did_you_mean(src, machine.sources)}"
         )
     named = src if operation.id is None else operation.id
-    if not named or any(character in named for character in "#/") or named.startswith("@"):
+    if (
+        not isinstance(cast("object", named), str)
+        or not named
+        or any(character in named for character in "#/")
+        or named.startswith("@")
+    ):
         given = f"spawn({src!r}) without an id= is called" if operation.id is None else f"spawn({src!r}, id={named!r}):"
         return "invalid-key", f"{given} {named!r}, which cannot be a child's id: no '#', '/' or leading '@'"
     source = machine.sources[src]

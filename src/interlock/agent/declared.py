@@ -26,7 +26,7 @@ __all__ = ["check_machine", "collect_sources", "declared_events", "undeclared"]
 def declared_events(events: Iterable[EventClass], where: str = "events") -> dict[str, EventClass]:
     """Return the event classes by type, checked: classes of events, each type once. ``where`` is setup's keyword."""
     found: dict[str, EventClass] = {}
-    if isinstance(events, str | type):
+    if isinstance(events, str | type) or not isinstance(cast("object", events), Iterable):
         raise DefinitionError(
             f"{where}={short(events)} is no list; write {where}=[...], with all event classes in it",
             code="invalid-event-class",

@@ -174,7 +174,8 @@ class Reactions(Bound[P, C, I, O]):
     ) -> Transition:
         """Say what happens when a child of a source has failed, to a handler that gets a :class:`ChildFailed`.
 
-        For which children: as :meth:`on_child_done`. Where neither this nor the ``on_error`` of an active state takes it, the machine fails with it.
+        For which children: as :meth:`on_child_done`. Where neither this nor the ``on_error`` of an active state takes
+        it, the machine fails with it.
         """
         src, _, decode = reported_source(child, name)
         known_keywords("on_child_error", fields, TransitionFields, also=("name",))

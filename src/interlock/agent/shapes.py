@@ -23,12 +23,14 @@ def check_shape(word: str, name: str, value: object) -> None:
 
 
 def check_machine_shape(
-    id: object, *, kind: object, context: object, sources: object, delays: object, migrate: object
+    id: object, *, kind: object, context: object, sources: object, delays: object, migrate: object, version: object
 ) -> None:
     """Refuse what a machine as a whole was given in another shape than it takes."""
     if not isinstance(id, str):
         raise DefinitionError(f"machine({short(id)}): a machine's name is a text", code="invalid-key")
-    if kind not in {None, "parallel"}:
+    if not isinstance(version, str | None):
+        raise DefinitionError(f"version={short(version)}: a version is a text", code="invalid-key", machine=id)
+    if kind not in (None, "parallel"):
         raise DefinitionError(
             f"kind={kind!r}: the only kind that a machine can be given is 'parallel'", code="invalid-state", machine=id
         )

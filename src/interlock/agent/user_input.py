@@ -81,8 +81,8 @@ class UserInputSpec:
                 )
         try:
             object.__setattr__(self, "metadata", freeze(dict(self.metadata), "metadata"))
-        except NotJsonError as error:
-            raise DefinitionError(f"user_input(metadata=): {error.message}", code="invalid-request") from None
+        except (NotJsonError, TypeError, ValueError) as error:
+            raise DefinitionError(f"user_input(metadata=): {reason_of(error)}", code="invalid-request") from None
         _ = self.schema
 
     @property

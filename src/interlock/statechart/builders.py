@@ -314,7 +314,14 @@ def _delayed(given: Mapping[Any, Candidates] | Sequence[After]) -> tuple[After, 
 def _names(targets: Targets) -> tuple[str, ...] | None:
     if targets is None:
         return None
-    return (targets,) if isinstance(targets, str) else tuple(targets)
+    if isinstance(targets, str):
+        return (targets,)
+    if not isinstance(cast("object", targets), Iterable):
+        raise DefinitionError(
+            f"{targets!r} is no target; give a state's key, '.child' or '#id', or several in a list",
+            code="invalid-target",
+        )
+    return tuple(targets)
 
 
 def _delay(delay: Any) -> Delay:

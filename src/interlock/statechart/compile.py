@@ -7,7 +7,7 @@ little more than writing it down.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from interlock.errors import DefinitionError, did_you_mean
 from interlock.statechart.candidates import delay_text
@@ -82,6 +82,8 @@ class _Compiler:
             definition, key, parent = stack.pop()
             node = Node(table, definition, key, parent)
             table.nodes.append(node)
+            if not isinstance(cast("object", definition.id), str | None):
+                raise refused(node, "invalid-key", f"id={definition.id!r} is no text; give one, or leave it out")
             if not is_whole(node.id):
                 raise refused(node, "invalid-key", f"the id {node.id!r} holds a lone surrogate, which cannot be saved")
             earlier = table.by_id.get(node.id)
@@ -324,9 +326,9 @@ class _Compiler:
         function = item.input.function if isinstance(item.input, WithAt) else item.input
         return Invocation(node, id, item, function, wide=wide)
 
-    def check_child_id(self, node: Node, id: str) -> None:
+    def check_child_id(self, node: Node, id: Any) -> None:
         """Refuse an id that could not be told from an address."""
-        if not id or any(character in id for character in "#/") or id.startswith("@"):
+        if not isinstance(id, str) or not id or any(character in id for character in "#/") or id.startswith("@"):
             raise refused(
                 node, "invalid-key", f"{id!r} cannot be an id: it must not be empty, hold '#' or '/', or start with '@'"
             )

@@ -110,6 +110,13 @@ class Machine(Generic[C, I, O]):
 
         Raises :class:`DefinitionError` (``unknown-source``, ``reserved-name``).
         """
+        given = cast("object", actors)
+        if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in cast("Any", given)):
+            raise DefinitionError(
+                f"provide({actors!s:.80}): give functions and machines by name, as in {{'name': function}}",
+                code="unknown-source",
+                machine=self.id,
+            )
         for name in actors:
             if name.startswith("agent."):
                 raise DefinitionError(
