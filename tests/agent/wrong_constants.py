@@ -405,6 +405,15 @@ HALVES += [
     ),
 ]
 
+WORDS += [
+    (
+        "an executor that is none",
+        lambda: il.text_request("t", model="q", prompt="x").with_executor(ODD),
+        "invalid-request",
+        r"text request 't': with_executor\(3\): give a function",
+    ),
+]
+
 ODD: Any = 3
 """What is no text, where a text is a name."""
 

@@ -127,6 +127,8 @@ class TextRequestDefinition(Generic[I, O]):
 
     def with_executor(self, executor: TextExecutor | StreamExecutor, /) -> TextRequestDefinition[I, O]:
         """Return this request as one that ``executor`` carries out, whatever the executors of the run are."""
+        if not callable(cast("object", executor)):
+            raise self.wrong(f"with_executor({short(executor)}): give a function of (request, info)")
         return replace(self, executor=executor)
 
     def request(self, input: I | None = None, /, *, id: str | None = None) -> TextRequest:

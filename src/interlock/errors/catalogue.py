@@ -42,7 +42,8 @@ CATALOGUE: dict[str, Entry] = {
         "A model is named that is not among the aliases of `setup_agent(models=...)`.", "Mend the alias, or add it."
     ),
     "unknown-tool": Entry(
-        "A tool is named that was not registered.", "Register it with `setup_agent(tools={...})`, or mend the name."
+        "A tool is named that was not registered, or that no model is ever offered.",
+        "Register it with `setup_agent(tools={...})`, or mend the name.",
     ),
     "unknown-keyword": Entry(
         "A keyword is given that the slot does not have.", "Mend the name; the message lists the near misses."
@@ -55,8 +56,8 @@ CATALOGUE: dict[str, Entry] = {
         "An event pattern is malformed.", "A `*` stands alone, or at the end after a dot, as in `todo.*`."
     ),
     "invalid-key": Entry(
-        "A state's key or an id is empty or holds a character that paths are made with.",
-        "Leave out `.`, `#`, `/` and a leading `@`.",
+        "A state's key, an id or a name is empty, no text, or holds what paths are made with or cannot be saved.",
+        "Leave out `.`, `#`, `/`, a leading `@` and lone surrogates.",
     ),
     "invalid-state": Entry(
         "The parts of a state do not go together.",
@@ -73,7 +74,9 @@ CATALOGUE: dict[str, Entry] = {
     "unreachable-transition": Entry(
         "A transition stands behind one that is always taken.", "Put it first, or give the earlier one a guard."
     ),
-    "duplicate-id": Entry("Two states or two invocations have the same id.", "Give each its own `id=`."),
+    "duplicate-id": Entry(
+        "Two states, or two invocations that may run at once, have the same id.", "Give each its own `id=`."
+    ),
     "duplicate-event": Entry("Two event classes have the same type.", "Give one of them `type=`."),
     "missing-initial": Entry("A state with child states does not say where it starts.", "Give `initial=`."),
     "reserved-event": Entry(
@@ -102,11 +105,11 @@ CATALOGUE: dict[str, Entry] = {
         'Take it out, or take `actor="human"` off the event or its transitions.',
     ),
     "invalid-call": Entry(
-        "`agent.call` was given a function that cannot be called, named or decoded.",
+        "A function that cannot be called, named or decoded, or not with the input that is written for it.",
         "Give `name=`, or annotate what the function returns.",
     ),
     "invalid-child": Entry(
-        "`agent.child` was given something that is no machine, or does not fit.",
+        "`agent.child` was given something that is no machine, or a child's input does not fit.",
         "Give a machine; the message names what does not fit.",
     ),
     "invalid-tool": Entry("A function cannot be a tool.", "Annotate its parameters and give it a docstring."),
