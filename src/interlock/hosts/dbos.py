@@ -234,7 +234,11 @@ class DBOSHost(Generic[C, I, O]):
         return self._output(ended["output"])
 
     def standing(self, workflow_id: str) -> Standing[C]:
-        """Return how far a machine has come, with its log; worked out from the recorded steps, without any call.
+        """Return how far a machine has come, with its log and what it has ignored, while it runs and after its end.
+
+        It is worked out from the records: all of the workflow's are read, and the machine is replayed over them, so it
+        costs the more the longer the log is. No call is made, and the workflow is not disturbed. To wait for the end,
+        use :meth:`result`, which looks at one row.
 
         Raises :class:`HostError` for an unknown workflow, :class:`LogVersionError` for one of another version,
         :class:`ReplayDivergedError` where a function of the machine has changed since in the same version.

@@ -20,8 +20,10 @@ class Standing(Generic[C_co]):
     """How far an execution has come.
 
     ``snapshot`` is where the machine stands (None before its first step), ``entries`` the log that led there, as
-    ``run_agent`` would have written it. ``ignored`` are the events, as JSON, that nothing was waiting for when they
-    were taken, and the replies, with their ``request_id``, to what nobody was asked any more.
+    ``run_agent`` would have written it. ``ignored`` is what was taken from the mail and changed nothing, in order, as
+    frozen JSON: events that nothing was waiting for (``{"type": ...}`` with their fields), replies to what was not
+    asked any more (``{"reply": ..., "request_id": ..., "id": ...}``), and mail that is neither, which no host has sent.
+    What came twice under one id is not listed, nor is what comes after the end, for nobody takes it.
     """
 
     snapshot: Snapshot[C_co] | None
