@@ -46,6 +46,7 @@ from interlock.errors import (
 )
 from interlock.statechart import OwedInvocation
 from interlock.statechart.frozen import freeze
+from interlock.statechart.owing import Records
 
 __all__ = [
     "AnswerRecord",
@@ -98,6 +99,8 @@ class Ledger:
 
     turns: tuple[TurnRecord, ...] = ()
     answers: tuple[AnswerRecord, ...] = ()
+    said: tuple[AgentMessage, ...] = ()
+    """The transcript of the turns before the last one."""
 
     @property
     def pending(self) -> tuple[ToolCall, ...]:
@@ -113,13 +116,19 @@ class Ledger:
 
     def messages(self) -> tuple[AgentMessage, ...]:
         """Return the transcript. A call that was never answered is answered by saying so."""
+        if not self.turns:
+            return ()
+        last = self.turns[-1]
+        if not last.calls:
+            return (*self.said, *last.messages)
         answers = {answer.call.id: answer.output for answer in self.answers}
-        found: list[AgentMessage] = []
-        for turn in self.turns:
-            found.extend(turn.messages)
-            if turn.calls:
-                found.append(_answered(turn.calls, answers))
-        return tuple(found)
+        return (*self.said, *last.messages, _answered(last.calls, answers))
+
+    def then(self, record: TurnRecord | AnswerRecord) -> Ledger:
+        """Return what these come to with one more record."""
+        if isinstance(record, TurnRecord):
+            return Ledger((*self.turns, record), self.answers, self.messages())
+        return Ledger(self.turns, (*self.answers, record), self.said)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,24 +169,32 @@ def text_task(owed: OwedInvocation) -> TextTask:
 
 def read_ledger(records: Iterable[object]) -> Ledger:
     """Return what the records of an invocation come to; raises :class:`InputError` for what is no such record."""
-    turns: list[TurnRecord] = []
-    answers: list[AnswerRecord] = []
-    for number, record in enumerate(cast("Iterable[Mapping[str, object] | None]", records)):
-        kind = record.get("kind") if isinstance(record, Mapping) else None
-        try:
-            if kind == "turn":
-                turns.append(TurnRecord.model_validate(freeze(record)))
-            elif kind == "answer":
-                answers.append(AnswerRecord.model_validate(freeze(record)))
-            else:
-                raise InputError(
-                    f"record {number} is neither a turn nor an answer: {short(record)}", code="invalid-input"
-                )
-        except ValidationError as error:
-            raise InputError(f"record {number} is no {kind}: {reasons(error)}", code="invalid-input") from None
-        except NotJsonError as error:
-            raise InputError(f"record {number}: {error.message}", code="invalid-input") from None
-    return Ledger(tuple(turns), tuple(answers))
+    if isinstance(records, Records):
+        return records.fold(_read_on, _EMPTY)
+    found = _EMPTY
+    for number, record in enumerate(records):
+        found = _read_on(found, record, number)
+    return found
+
+
+_EMPTY = Ledger()
+
+
+def _read_on(ledger: Ledger, record: object, number: int) -> Ledger:
+    given = cast("Mapping[str, object]", record) if isinstance(record, Mapping) else None
+    kind = None if given is None else given.get("kind")
+    try:
+        if kind == "turn":
+            return ledger.then(TurnRecord.model_validate(freeze(given)))
+        if kind == "answer":
+            return ledger.then(AnswerRecord.model_validate(freeze(given)))
+    except ValidationError as error:
+        raise InputError(f"record {number} is no {kind}: {reasons(error)}", code="invalid-input") from None
+    except NotJsonError as error:
+        raise InputError(f"record {number}: {error.message}", code="invalid-input") from None
+    raise InputError(
+        f"record {number} is neither a turn nor an answer: {short(cast('object', record))}", code="invalid-input"
+    )
 
 
 def checked_result(request: TextRequest, answer: object) -> TextResult:

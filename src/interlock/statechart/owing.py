@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from interlock.statechart.nodes import Invocation, Node
@@ -11,16 +11,19 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_RECORDS", "Child", "Records", "Timer"]
 
+T = TypeVar("T")
+
 
 class Records:
     """Append-only JSON kept on an invocation; appending is O(1) and never changes an earlier value."""
 
-    __slots__ = ("_before", "_length", "_value")
+    __slots__ = ("_before", "_folded", "_length", "_value")
 
     def __init__(self, before: Records | None = None, value: Any = None) -> None:
         self._before = before
         self._value = value
         self._length: int = 0 if before is None else len(before) + 1
+        self._folded: tuple[object, Any] | None = None
 
     def append(self, value: Any) -> Records:
         """Return these records with one more."""
@@ -37,6 +40,30 @@ class Records:
             here = here._before
         return found[::-1]
 
+    def fold(self, add: Callable[[T, Any, int], T], start: T) -> T:
+        """Return what ``add(found, record, number)`` makes of ``start`` and each record in turn.
+
+        What it came to is remembered here, so that after one more record only that one is added. ``add`` must be pure,
+        a function of a module, and be given the same ``start`` each time.
+        """
+        fresh: list[Any] = []
+        found = start
+        here = self
+        while here._before is not None:
+            known = here._folded
+            if known is not None and known[0] is add:
+                found = known[1]
+                break
+            fresh.append(here._value)
+            here = here._before
+        if fresh:
+            for number, record in enumerate(reversed(fresh), len(here)):
+                found = add(found, record, number)
+            # One remembers for all: what grows with each record is not kept once for each.
+            here._folded = None  # noqa: SLF001  # its own kind
+            self._folded = (add, found)
+        return found
+
     def __iter__(self) -> Iterator[Any]:
         found: list[Any] = []
         here = self
@@ -49,7 +76,7 @@ class Records:
         return self._length
 
     def __getitem__(self, index: int) -> Any:
-        return tuple(self)[index]
+        return self._value if 0 < self._length == index + 1 else tuple(self)[index]
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
