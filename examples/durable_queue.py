@@ -4,6 +4,7 @@
     python examples/durable_queue.py work          # takes one job, makes one turn, puts the next job
     python examples/durable_queue.py drain         # works until there is no job left
     python examples/durable_queue.py show
+    python examples/durable_queue.py enqueue ticket-2 ""    # a ticket that fails: there is nothing in it
 
 The queue is a table in the SQLite file that holds the logs as well (``--file``, default ``queue.db``). A job only says
 that a ticket may have something to do; what there is to do, its log says. So a job may be lost with its worker, and put
@@ -15,7 +16,7 @@ twice, and nothing is done twice for it:
 3. It makes one turn: ``resolve_agent_requests``. Nothing is written yet, so dying here costs this one call.
 4. ``store.append(thread, where_it_read_to, step.entries)`` is the commit. Of two workers that have made the same turn
    one gets ``LogConflictError``: it drops its work and its job, for the other one has put the next.
-5. The job is put again, or dropped where the machine has ended.
+5. The job is put again, or dropped where the machine has ended, well or not.
 
 No key is needed: the model's answers come from rules. ``QUEUE_DIES=before`` or ``after`` ends a worker before or after
 its commit, to see what comes of it.
@@ -92,6 +93,8 @@ def executors() -> il.Executors:
 
     def decide(request: il.DecisionRequest, info: il.ExecutorInfo) -> il.Choice:
         print(f"call {info.call_key}", file=sys.stderr)
+        if not request.prompt:
+            raise ValueError("the letter is empty")
         return il.Choice(Refund() if "twice" in str(request.prompt) else Explain())
 
     def generate_text(request: il.TextRequest, info: il.ExecutorInfo) -> il.TextResult:
@@ -136,14 +139,15 @@ class Queue:
 
 async def enqueue(store: SQLiteStore, queue: Queue, ticket: str, text: str) -> str:
     """Begin a ticket's log, then put its first job. Done again it changes nothing, so do it again when in doubt."""
-    if not await store.length(ticket):
+    begun = await store.length(ticket)
+    if not begun:
         step = il.initial_agent_step(tickets, Words(text=text), at=time.time(), execution_id=ticket)
         try:
             await store.append(ticket, 0, step.entries)
         except il.LogConflictError:
             return f"{ticket}: somebody else has begun it"
     queue.put(ticket)
-    return f"{ticket}: enqueued"
+    return f"{ticket}: it is there already; enqueued once more" if begun else f"{ticket}: enqueued"
 
 
 async def work(store: SQLiteStore, queue: Queue, *, lease: float) -> str | None:
@@ -165,8 +169,10 @@ async def work(store: SQLiteStore, queue: Queue, *, lease: float) -> str | None:
     die("after")
     if step.done:
         queue.drop(ticket)
-        failed = step.snapshot.status == "error"
-        return f"{ticket}: failed: {step.snapshot.error}" if failed else f"{ticket}: done: {step.snapshot.output}"
+        if step.snapshot.status == "error":
+            error = step.snapshot.error
+            return f"{ticket}: failed: {error.message if isinstance(error, il.ErrorInfo) else error}"
+        return f"{ticket}: done: {step.snapshot.output}"
     queue.put(ticket)
     return f"{ticket}: now in {step.snapshot.states[-1]}"
 
@@ -215,8 +221,8 @@ def main() -> None:
 
     try:
         anyio.run(carry_out)
-    except il.InterlockError as error:
-        sys.exit(str(error))
+    except (il.InterlockError, sqlite3.Error) as error:
+        sys.exit(f"{given.file}: {error}" if isinstance(error, sqlite3.Error) else str(error))
 
 
 if __name__ == "__main__":

@@ -179,8 +179,10 @@ def main() -> None:
     try:
         task = Task(wish=given.wish, about=tuple(path.read_text("utf-8") for path in given.about))
         mail = draft(task, executors(given.model), ask)
-    except (il.InterlockError, EOFError, OSError) as error:
+    except (il.InterlockError, OSError) as error:
         sys.exit(str(error))
+    except (EOFError, KeyboardInterrupt):
+        sys.exit("\nNobody has answered; nothing was sent.")
     print("Sent." if mail.sent else "Nothing was sent.")
 
 

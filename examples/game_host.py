@@ -1,7 +1,8 @@
 """A game of Nim against a model, whose host owns the loop and the log: kill it anywhere, and start it again.
 
     python examples/game_host.py                         # 21 matches; whoever takes the last one loses
-    python examples/game_host.py --log evening.jsonl     # the same game goes on from its file
+    python examples/game_host.py                         # stopped? The same game goes on from its file, nim.jsonl
+    python examples/game_host.py --log evening.jsonl     # another file, another game
     python examples/game_host.py --model local           # a small model on this computer (extra: local)
     python examples/game_host.py --model openai          # OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL
 
@@ -17,6 +18,7 @@ import argparse
 import json
 import os
 import re
+import signal
 import sys
 import time
 import uuid
@@ -162,7 +164,11 @@ def executors(model: str) -> il.Executors:
 def ask(nim: Nim) -> str:
     """Ask the person at the keyboard."""
     print(*nim.moves[-1:], f"Matches left: {nim.left}.")
-    return input("How many do you take? ")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # an event loop's would wait for the answer first
+    try:
+        return input("How many do you take? ")
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def main() -> None:
@@ -173,8 +179,11 @@ def main() -> None:
     given = parser.parse_args()
     try:
         print(anyio.run(host, Log(given.log), executors(given.model), ask))
-    except (il.InterlockError, EOFError) as error:
+        print(f"The game stands in {given.log}; for another one give --log another name.", file=sys.stderr)
+    except il.InterlockError as error:
         sys.exit(str(error))
+    except (EOFError, KeyboardInterrupt):
+        sys.exit(f"\nNobody has answered; the game goes on from {given.log}.")
 
 
 if __name__ == "__main__":

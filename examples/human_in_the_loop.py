@@ -1,9 +1,9 @@
 """A person approves what was drafted, in another process, whenever it suits them; a double click counts once.
 
     python examples/human_in_the_loop.py start letter-1 "The parcel came too late."
+    python examples/human_in_the_loop.py reject letter-1 "Friendlier, please." --click 81c0
+    python examples/human_in_the_loop.py approve letter-1 --click 7f3a        # again: it counts once
     python examples/human_in_the_loop.py show letter-1
-    python examples/human_in_the_loop.py approve letter-1 --click 7f3a
-    python examples/human_in_the_loop.py reject letter-2 "Friendlier, please." --click 81c0
 
 Each line is a process of its own; between them there is nothing but the log in ``letters.db`` (``--store`` names
 another place). ``show`` gives the entries, and so does ``interlock log show sqlite:letters.db letter-1``.

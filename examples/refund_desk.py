@@ -175,8 +175,10 @@ def main() -> None:
     try:
         order = Order(letter=given.letter, refunded=given.earlier, max_tokens=given.tokens)
         print(settle(order, executors(given.model), ask))
-    except (il.InterlockError, EOFError) as error:
+    except il.InterlockError as error:
         sys.exit(str(error))
+    except (EOFError, KeyboardInterrupt):
+        sys.exit("\nNobody has answered; nothing is paid back.")
 
 
 if __name__ == "__main__":

@@ -127,7 +127,7 @@ def scripted(request: il.TextRequest, info: il.ExecutorInfo) -> il.TextResult:
         calls = [("price", {"item": name}) for name, _ in wished]
     elif turn == 1:
         calls = [("send_event_Put", {"item": name, "count": count}) for name, count in wished]
-    elif turn < 5:
+    elif turn < 5 and wished[-1][0] in PRICES:
         calls = [("send_event_TakeOut", {"item": wished[-1][0]})]
     if calls and turn:
         calls.append(("send_event_CheckOut", {}))

@@ -15,8 +15,9 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 import anyio
@@ -164,12 +165,33 @@ def told(todo: Todo) -> str:
     return f"  {todo.came}\n{items or '(nothing on the list)'}"
 
 
+def spoken(given: Iterable[str]) -> Iterator[str]:
+    """Return the commands that are given, each shown before it is carried out."""
+    for words in given:
+        print(f"> {words}")
+        yield words
+
+
+def typed() -> Iterator[str]:
+    """Return commands as they are typed, until there are no more."""
+    while True:
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # an event loop's would wait for a line first
+        try:
+            words = input("> ").strip()
+        except (EOFError, KeyboardInterrupt):
+            print()
+            return
+        finally:
+            signal.signal(signal.SIGINT, before)
+        if words:
+            yield words
+
+
 async def talk(commands: Iterable[str], models: il.Executors, *, max_steps: int) -> None:
     """Carry out one command after the other."""
     settings = Settings(max_steps=max_steps)
     async with il.AgentSession(machine, input=settings, executors=models, on_trace=show_refusal) as session:
         for words in commands:
-            print(f"> {words}")
             await session.send(Say(words=words))
             result = await session.settled()
             if isinstance(result, il.Failed):
@@ -184,7 +206,8 @@ def main() -> None:
     parser.add_argument("--max-steps", type=int, default=8, help="events a command may come to (default: %(default)s)")
     parser.add_argument("--model", choices=("scripted", "openai"), default="scripted")
     given = parser.parse_args()
-    commands = given.commands or (line.strip() for line in sys.stdin)
+    interactive = not given.commands and sys.stdin.isatty()
+    commands = typed() if interactive else spoken(given.commands or (line.strip() for line in sys.stdin))
     try:
         anyio.run(partial(talk, commands, executors(given.model), max_steps=given.max_steps))
     except il.InterlockError as error:

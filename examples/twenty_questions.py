@@ -157,8 +157,10 @@ def main() -> None:
 
     try:
         print(play(executors(given.model), answer, turns=given.turns))
-    except (il.InterlockError, EOFError) as error:
+    except il.InterlockError as error:
         sys.exit(str(error))
+    except (EOFError, KeyboardInterrupt):
+        sys.exit("\nNobody has answered.")
 
 
 if __name__ == "__main__":

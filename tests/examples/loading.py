@@ -4,6 +4,8 @@ import importlib.util
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -41,3 +43,26 @@ def talk(name: str, folder: Path, *arguments: str, said: str = "", status: int =
     assert done.returncode == status, done.stderr
     assert "Traceback" not in done.stderr
     return (done.stdout + (done.stderr if status == 1 else "")).splitlines()
+
+
+@contextmanager
+def typing(name: str, folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """Run an example at a terminal of its own, and give the process and where to type."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, str(EXAMPLES / f"{name}.py"), *arguments],
+        cwd=folder,
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    try:
+        yield process, ours
+    finally:
+        process.kill()
+        process.communicate()
+        os.close(ours)
+        os.close(theirs)

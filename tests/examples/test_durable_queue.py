@@ -10,6 +10,7 @@ from tests.examples.programs import EXAMPLES, program
 
 queue = program("durable_queue.py")
 REPLY = "done: We have looked into it (refund: I was charged twice.)."
+AGAIN = "t: it is there already; enqueued once more"
 
 
 def enqueued(tmp_path) -> None:
@@ -22,7 +23,7 @@ def test_one_turn_a_process(tmp_path):
     assert queue(tmp_path, "show") == "t: working, 2 entries"
     assert queue(tmp_path, "work") == f"t: {REPLY}"
     assert queue(tmp_path, "work") == "no job is free"
-    enqueued(tmp_path)
+    assert queue(tmp_path, "enqueue", "t", "I was charged twice.") == AGAIN
     assert queue(tmp_path, "drain") == f"t: {REPLY}"
     assert queue(tmp_path, "show") == "t: done, 3 entries"
 
@@ -40,8 +41,29 @@ def test_a_worker_that_is_killed_loses_at_most_the_call_that_it_had_made(tmp_pat
 
 def test_enqueued_again_after_it_was_cut_off(tmp_path):
     enqueued(tmp_path)
-    enqueued(tmp_path)
+    assert queue(tmp_path, "enqueue", "t", "I was charged twice.") == AGAIN
     assert queue(tmp_path, "show") == "t: working, 1 entries"
+
+
+def test_a_ticket_that_fails_is_told_from_one_that_is_done(tmp_path):
+    assert queue(tmp_path, "enqueue", "t", "") == "t: enqueued"
+    assert queue(tmp_path, "drain") == "t: failed: the letter is empty"
+    assert queue(tmp_path, "show") == "t: error, 2 entries"
+    assert queue(tmp_path, "drain") == "no job is free"
+
+
+def test_a_worker_that_is_killed_after_the_last_commit_leaves_nothing_to_do_but_the_job(tmp_path):
+    enqueued(tmp_path)
+    queue(tmp_path, "work")
+    queue(tmp_path, "work", "--lease", "0", status=9, QUEUE_DIES="after")
+    told: list[str] = []
+    assert queue(tmp_path, "drain", calls=told) == f"t: {REPLY}"
+    assert (told, queue(tmp_path, "show")) == ([], "t: done, 3 entries")
+
+
+def test_a_file_that_is_no_database_is_said(tmp_path):
+    (tmp_path / "queue.db").write_text("not a database, whatever its name says " * 30)
+    assert queue(tmp_path, "show", status=1).startswith("queue.db: ")
 
 
 def test_of_two_workers_that_take_the_same_ticket_one_drops_its_work(tmp_path):

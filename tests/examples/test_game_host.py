@@ -98,7 +98,7 @@ def test_as_a_program_that_is_killed_again_and_again(tmp_path):
     )
     for _ in range(4):  # the first of the three is where it stands, then a move of each
         talk("game_host", tmp_path, said="3\n3\n", status=9, before=dying)
-    assert "EOF when reading a line" in talk("game_host", tmp_path, status=1)[-1]
+    assert "the game goes on from nim.jsonl" in talk("game_host", tmp_path, status=1)[-1]
     lines = talk("game_host", tmp_path, "--log", "nim.jsonl", said="3\n1\n")
     assert lines[-2:] == ["you take 1", "The model wins."]
     assert talk("game_host", tmp_path)[-1] == "The model wins."
