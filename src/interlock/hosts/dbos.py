@@ -376,7 +376,7 @@ class DBOSHost(Generic[C, I, O]):
 
 
 def application_version(app: str, *hosts: DBOSHost[Any, Any, Any]) -> str:
-    """Return an ``application_version`` for DBOS that is another one if, and only if, one of the machines is.
+    """Return an ``application_version`` for DBOS that is another one if, and only if, one machine is, or comes or goes.
 
     DBOS recovers the workflows of its own version only, so those of an older machine wait for a process that has it.
     Left to itself, DBOS makes the version of the workflows' source, which is the same for all machines.
