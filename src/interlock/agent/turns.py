@@ -181,7 +181,7 @@ _EMPTY = Ledger()
 
 
 def _read_on(ledger: Ledger, record: object, number: int) -> Ledger:
-    given = cast("Mapping[str, object]", record) if isinstance(record, Mapping) else None
+    given = cast("Mapping[str, object]", record) if is_a(record, Mapping) else None
     kind = None if given is None else given.get("kind")
     try:
         if kind == "turn":
@@ -192,9 +192,7 @@ def _read_on(ledger: Ledger, record: object, number: int) -> Ledger:
         raise InputError(f"record {number} is no {kind}: {reasons(error)}", code="invalid-input") from None
     except NotJsonError as error:
         raise InputError(f"record {number}: {error.message}", code="invalid-input") from None
-    raise InputError(
-        f"record {number} is neither a turn nor an answer: {short(cast('object', record))}", code="invalid-input"
-    )
+    raise InputError(f"record {number} is neither a turn nor an answer: {short(record)}", code="invalid-input")
 
 
 def checked_result(request: TextRequest, answer: object) -> TextResult:

@@ -13,7 +13,7 @@ import dataclasses
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import is_
+from operator import attrgetter, is_
 from typing import Any, cast
 
 from pydantic import BaseModel
@@ -31,6 +31,8 @@ __all__ = ["StateHasher", "state_hash"]
 
 _SIZE = 16
 _NOTHING: Any = object()
+_NOBODY: Any = object()
+_seq = attrgetter("seq")
 
 
 def state_hash(snapshot: Snapshot[Any]) -> str:
@@ -44,14 +46,13 @@ def state_hash(snapshot: Snapshot[Any]) -> str:
 class StateHasher:
     """Digests the states of one run, one after the other; what did not change between two of them costs nothing."""
 
-    __slots__ = ("_children", "_context", "_outcome", "_records", "_rest", "_rest_digest")
+    __slots__ = ("_children", "_context", "_outcome", "_rest", "_rest_digest")
 
     def __init__(self) -> None:
         self._context = _Memo()
         self._rest: Rest | None = None
         self._rest_digest = b""
-        self._records: dict[str, tuple[Records, bytes]] = {}
-        self._children: dict[str, StateHasher] = {}
+        self._children: dict[str, _OfChild] = {}
         self._outcome = _Memo()
 
     def digest(self, snapshot: Snapshot[Any]) -> str:
@@ -79,44 +80,61 @@ class StateHasher:
         parts.append({node.id: [item.id for item in found] for node, found in rest.history.items()})
         parts.append({node.id: _digest(value, "inputs").hex() for node, value in rest.inputs.items()})
         parts.append({node.id: _digest(value, "results").hex() for node, value in rest.results.items()})
-        children = sorted(rest.children.values(), key=lambda child: child.seq)
-        parts.append([self._of_child(child) for child in children])
+        parts.append(self._of_children(rest.children))
         parts.append(
             [
                 (timer.id, timer.seq, timer.delay, timer.due, timer.to, _event(timer.event))
                 for timer in sorted(rest.timers.values(), key=lambda timer: timer.seq)
             ]
         )
-        if len(self._records) > len(children) or len(self._children) > len(children):
-            keys = {child.key for child in children}
-            self._records = {key: found for key, found in self._records.items() if key in keys}
-            self._children = {key: found for key, found in self._children.items() if key in keys}
         return _digest(parts, "state")
 
-    def _of_child(self, child: Child) -> list[Any]:
+    def _of_children(self, children: Mapping[str, Child]) -> str:
+        """Return one digest of all children, of which most are the very same as last time."""
+        before, now, digests = self._children, dict[str, _OfChild](), list[bytes]()
+        for child in sorted(children.values(), key=_seq):
+            known = before.get(child.id)
+            if known is None or known.child.key != child.key:
+                known = _OfChild()
+            now[child.id] = known
+            digests.append(known.digest_ if known.child is child else known.digest(child))
+        self._children = now
+        return _hash(b"".join(digests)).hex() if digests else ""
+
+
+class _OfChild:
+    """The digest of a child, and of what it has come to, as it was last time."""
+
+    __slots__ = ("_inside", "_known", "_records", "child", "digest_")
+
+    def __init__(self) -> None:
+        self.child: Child = _NOBODY
+        self.digest_ = b""
+        self._known: Records = NO_RECORDS
+        self._records = b""
+        self._inside: StateHasher | None = None
+
+    def digest(self, child: Child) -> bytes:
+        """Return the digest of a child that may have changed."""
         inside = None
         if child.snapshot is not None:
-            hasher = self._children.get(child.key)
-            if hasher is None:
-                hasher = self._children[child.key] = StateHasher()
-            inside = hasher.digest(child.snapshot)
+            self._inside = self._inside or StateHasher()
+            inside = self._inside.digest(child.snapshot)
         state = None if child.state is None else child.state.id
-        records = self._of_records(child).hex()
-        return [child.id, child.seq, child.src, _digest(child.input, "input").hex(), state, records, inside]
+        given, records = _digest(child.input, "input").hex(), self._of_records(child.records).hex()
+        found = _digest([child.id, child.seq, child.src, given, state, records, inside], "state")
+        self.child, self.digest_ = child, found
+        return found
 
-    def _of_records(self, child: Child) -> bytes:
-        records = child.records
-        if records is NO_RECORDS:
-            return b""
-        known, digest = self._records.get(child.key, (NO_RECORDS, b""))
-        if records is not known:
-            fresh = records.since(known)
+    def _of_records(self, records: Records) -> bytes:
+        if records is not self._known:
+            fresh = records.since(self._known)
             if fresh is None:
-                digest, fresh = b"", list(records)
+                self._records, fresh = b"", list(records)
             for record in fresh:
-                digest = _hash(digest + _digest(record, "records"))
-            self._records[child.key] = (records, digest)
-        return digest
+                self._records = _hash(self._records + _digest(record, "records"))
+            self._known = records
+        return self._records
 
 
 class _Memo:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from interlock.statechart.budget import Budget
@@ -87,16 +86,13 @@ class OwedInvocation(NamedTuple):
     logic: Any
     state: str | None
     snapshot: Snapshot[Any]
+    identity: str
+    """The path of ``id#seq`` keys from the root: names this work and no other, before and after a restart."""
 
     @property
     def key(self) -> str:
         """``id#seq``."""
         return f"{self.id}#{self.seq}"
-
-    @property
-    def identity(self) -> str:
-        """The path of ``id#seq`` keys from the root: names this work and no other, before and after a restart."""
-        return "/".join((*self.address, self.key))
 
 
 class OwedTimer(NamedTuple):
@@ -107,16 +103,13 @@ class OwedTimer(NamedTuple):
     seq: int
     due: float
     delay: float
+    identity: str
+    """The path of ``id#seq`` keys from the root."""
 
     @property
     def key(self) -> str:
         """``id#seq``."""
         return f"{self.id}#{self.seq}"
-
-    @property
-    def identity(self) -> str:
-        """The path of ``id#seq`` keys from the root."""
-        return "/".join((*self.address, self.key))
 
 
 class Owed(NamedTuple):
@@ -128,12 +121,46 @@ class Owed(NamedTuple):
 
 def owed(snapshot: Snapshot[Any]) -> Owed:
     """Return what is owed, over the whole tree of machines, from the snapshot alone."""
+    return _known(snapshot, ()) or _look(snapshot)
+
+
+def _look(snapshot: Snapshot[Any]) -> Owed:
+    """Find out what is owed, from the leaves of the tree to its root; where nothing has changed it is known already."""
+    found: dict[tuple[str, ...], Owed] = {}
+    stack: list[tuple[tuple[str, ...], Snapshot[Any]]] = [((), snapshot)]
+    while stack:
+        address, inner = stack[-1]
+        children = _in_order(inner)
+        below = [((*address, child.key), child.snapshot) for child in children if child.snapshot is not None]
+        for place, child in below:
+            known = _known(child, place)
+            if known is not None:
+                found[place] = known
+        missing = [(place, child) for place, child in below if place not in found]
+        if missing:
+            stack += missing
+            continue
+        found[address] = _owed_by(inner, address, children, [found.pop(place) for place, _ in below])
+        object.__setattr__(inner, "known_owed", (address, found[address]))
+        stack.pop()
+    return found[()]
+
+
+def _known(snapshot: Snapshot[Any], address: tuple[str, ...]) -> Owed | None:
+    known: tuple[tuple[str, ...], Owed] | None = getattr(snapshot, "known_owed", None)
+    return known[1] if known is not None and known[0] == address else None
+
+
+def _owed_by(inner: Snapshot[Any], address: tuple[str, ...], children: list[Child], below: list[Owed]) -> Owed:
     invocations: list[OwedInvocation] = []
     timers: list[OwedTimer] = []
-    for address, inner in _machines(snapshot):
-        if inner.status != "active":
-            continue
-        for child in _in_order(inner):
+    path = "".join([f"{key}/" for key in address])
+    if inner.status == "active":
+        timers += (
+            OwedTimer(address, item.id, item.seq, item.due, item.delay, f"{path}{item.id}#{item.seq}")
+            for item in inner.rest.timers.values()
+        )
+        for child in children:
             if child.snapshot is None:
                 definition = child.invocation.definition if child.invocation is not None else None
                 invocations.append(
@@ -147,11 +174,12 @@ def owed(snapshot: Snapshot[Any]) -> Owed:
                         definition.logic if definition is not None else None,
                         child.state.id if child.state is not None else None,
                         inner,
+                        f"{path}{child.key}",
                     )
                 )
-        timers.extend(
-            OwedTimer(address, item.id, item.seq, item.due, item.delay) for item in inner.rest.timers.values()
-        )
+    for inside in below:
+        invocations += inside.invocations
+        timers += inside.timers
     timers.sort(key=lambda item: (item.due, len(item.address), item.seq))
     return Owed(tuple(invocations), tuple(timers))
 
@@ -161,20 +189,11 @@ def machine_at(
 ) -> Machine[Any, Any, Any] | None:
     """Return the machine that an address of ``id#seq`` keys leads to; None for one that is not there any more."""
     for key in address:
-        child = snapshot.children.get(key.rpartition("#")[0])
+        child = snapshot.rest.children.get(key.rpartition("#")[0])
         if child is None or child.snapshot is None or child.key != key:
             return None
         machine, snapshot = machine.sources[child.src], child.snapshot
     return machine
-
-
-def _machines(snapshot: Snapshot[Any]) -> Iterator[tuple[tuple[str, ...], Snapshot[Any]]]:
-    stack: list[tuple[tuple[str, ...], Snapshot[Any]]] = [((), snapshot)]
-    while stack:
-        address, inner = stack.pop()
-        yield address, inner
-        below = [((*address, child.key), child.snapshot) for child in _in_order(inner) if child.snapshot is not None]
-        stack.extend(reversed(below))
 
 
 def _in_order(snapshot: Snapshot[Any]) -> list[Child]:

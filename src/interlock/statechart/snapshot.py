@@ -64,7 +64,10 @@ FRESH = Rest("active", 0, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, None)
 class Draft:
     """A snapshot while it is made; :func:`snapshot_of` turns it into a :class:`Snapshot` before anybody sees it."""
 
-    __slots__ = ("configuration", "context", "rest")
+    __slots__ = ("configuration", "context", "known_owed", "rest")
+
+    known_owed: Any
+    """What ``owed`` has found in it and below, once it was asked; part of no comparison, and never saved."""
 
     def __init__(self, configuration: Configuration, context: Any, rest: Rest) -> None:
         self.configuration = configuration
