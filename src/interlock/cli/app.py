@@ -179,6 +179,14 @@ def run_command(
             help='What is said where somebody is waited for: an object with "type". Once for each time.',
         ),
     ] = None,
+    reply: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="The reply to a question, by its name or id, as soon as it is asked: JSON, or plain words where a "
+            "text is wanted. Once for each question.",
+        ),
+    ] = None,
     save: _Save = None,
     resume: _Resume = None,
 ) -> None:
@@ -192,6 +200,7 @@ def run_command(
         model=model,
         base_url=base_url,
         events=event or (),
+        replies=reply or (),
         save=save,
         resume=resume,
     )

@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import from_json, to_json, to_jsonable_python
 
 import interlock as il
 from interlock.agent.reading import Unreadable, read_event
 from interlock.agent.reasons import reasons
+from interlock.cli.samples import sample
 from interlock.cli.screen import Screen
+from interlock.cli.words import json_line
 
-__all__ = ["ask_event", "ask_json", "choices", "is_text"]
+__all__ = ["NAMES", "ask_event", "ask_fields", "ask_json", "choices", "is_text", "matching"]
 
 _NAMES: Mapping[Any, str] = {str: "text", int: "whole number", float: "number", bool: "yes or no"}
+
+NAMES: Mapping[str, str] = {"string": "text", "integer": "whole number", "number": "number"}
+"""The same for types of JSON schemas."""
 
 
 def ask_event(screen: Screen, kind: type[il.Event]) -> il.Event:
     """Return an event of a class, with its fields as they were typed. Raises EOFError where nothing more can come."""
     while True:
-        given = {name: _ask(screen, name, field) for name, field in kind.model_fields.items()}
+        given = ask_fields(screen, kind)
         read = read_event({kind.type: kind}, {"type": kind.type, **given})
         if not isinstance(read, Unreadable):
             return read
         screen.note(f"{kind.type}: {read.reason}. Once more:")
+
+
+def ask_fields(screen: Screen, kind: type[BaseModel]) -> dict[str, object]:
+    """Return the fields of a class, each as it was typed once it fits. Raises EOFError where nothing more can come."""
+    return {name: _ask(screen, name, field) for name, field in kind.model_fields.items()}
 
 
 def ask_json(screen: Screen, question: str) -> Any:  # noqa: ANN401  # whatever was typed
@@ -54,6 +64,17 @@ def choices(field: FieldInfo) -> tuple[str, ...]:
     return tuple(values) if all(isinstance(value, str) for value in values) else ()  # type: ignore[arg-type]
 
 
+def matching(typed: str, options: Iterable[str]) -> str | None:
+    """Return the option that somebody means who types it, or enough of its beginning."""
+    listed = list(options)
+    if typed in listed:
+        return typed
+    found = [option for option in listed if option.casefold() == typed.casefold()] or [
+        option for option in listed if typed and option.casefold().startswith(typed.casefold())
+    ]
+    return found[0] if len(found) == 1 else None
+
+
 def is_text(field: FieldInfo) -> bool:
     """Whether a field takes any text."""
     return field.annotation is str
@@ -69,11 +90,8 @@ def _ask(screen: Screen, name: str, field: FieldInfo) -> object:
         if not typed and not options:
             continue
         if options:
-            found = [option for option in options if option.casefold() == typed.casefold()] or [
-                option for option in options if typed and option.casefold().startswith(typed.casefold())
-            ]
-            if len(found) == 1:
-                return found[0] == "yes" if field.annotation is bool else found[0]
+            if (found := matching(typed, options)) is not None:
+                return found == "yes" if field.annotation is bool else found
             screen.note(f"{typed!r} is none of {', '.join(options)}")
             continue
         value, wrong = _read(typed, field, adapter)
@@ -121,9 +139,18 @@ def _question(name: str, field: FieldInfo) -> str:
 def _name(kind: Any) -> str:  # noqa: ANN401  # the same
     if kind in _NAMES:
         return _NAMES[kind]
+    if (like := _like(kind)) is not None:
+        return like
     inside = [_name(one) for one in get_args(kind) if one is not NoneType and one is not Ellipsis]
     if get_origin(kind) in (tuple, list, frozenset):
         return f"JSON list of {inside[0]}" if inside else "JSON list"
     if inside and get_origin(kind) is not dict:
         return " or ".join(dict.fromkeys(inside))
     return getattr(kind, "__name__", "JSON")
+
+
+def _like(kind: object) -> str | None:
+    """Return an example where a kind has fields of its own."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return f"JSON, like {json_line(sample(kind.model_json_schema()))}"
+    return None

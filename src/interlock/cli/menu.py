@@ -9,17 +9,26 @@ from typing import Any, Literal, TypeAlias
 import interlock as il
 from interlock.agent.reading import AnyMachine, classes_of
 from interlock.cli.fields import ask_event, choices, is_text
+from interlock.cli.inputs import Question, ask_reply
 from interlock.cli.screen import Screen
 from interlock.cli.words import first_line
 from interlock.errors import StepError
 from interlock.statechart import Snapshot
 
-__all__ = ["Given", "Option", "Wish", "ask", "keyed", "options", "type_of"]
+__all__ = ["Given", "Option", "Replied", "Wait", "Wish", "ask", "keyed", "options", "type_of"]
 
 Given: TypeAlias = il.Event | Mapping[str, object]
 """An event as it goes to the machine; a mapping where the machine declares no class for it."""
 
-Wish: TypeAlias = Given | Literal["save", "wait"]
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """Replies to questions, by their ids."""
+
+    values: Mapping[str, object]
+
+
+Wish: TypeAlias = Given | Replied | Literal["save", "wait"]
 
 _OURS = {"s": "save", "w": "wait"}
 
@@ -45,6 +54,20 @@ class Option:
         """Return the event with these fields; they must fit."""
         given = {**(self.fixed or {}), **fields}
         return {"type": self.event_type, **given} if self.kind is None else self.kind(**given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """Where somebody is waited for: what may be said, and what is asked."""
+
+    state: str
+    snapshot: Snapshot[Any]
+    offered: Sequence[Option]
+    questions: Sequence[Question] = ()
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to say."""
+        return bool(self.offered or self.questions)
 
 
 def options(machine: AnyMachine, snapshot: Snapshot[Any]) -> tuple[Option, ...]:
@@ -79,34 +102,57 @@ def keyed(labels: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
     return keys
 
 
-def ask(screen: Screen, offered: Sequence[Option], snapshot: Snapshot[Any], *, timer: str | None = None) -> Wish:
-    """Return what the person at the keyboard says: an event that is legal now, or what to do instead.
+def ask(screen: Screen, wait: Wait, *, timer: str | None = None) -> Wish:
+    """Return what the person at the keyboard says: an event that is legal now, a reply, or what to do instead.
 
     Arguments:
         screen: where to ask.
-        offered: what may be said.
-        snapshot: where the machine stands.
+        wait: what may be said, and what is asked.
         timer: when the machine goes on by itself, if it does.
     """
-    ours = _OURS if timer else {"s": "save"}
-    keys = keyed((option.label for option in offered), ours)
-    named = [_marked(option.label, keys[option.label]) for option in offered]
-    waiting = [f"[w]ait ({timer})"] if timer else []
-    question = f"{', '.join([*named, *waiting])}{', ' if named or waiting else ''}or [s]ave and stop?"
     try:
-        while True:
-            typed = screen.ask(question)
-            if (wish := ours.get(typed.lower())) or (wish := typed.lower()) in ours.values():
-                return "wait" if wish == "wait" else "save"
-            event = _said(screen, typed, offered, keys)
-            if event is None:
-                continue
-            if snapshot.can(event):
-                return event
-            screen.refused(type_of(event), "rejected-by-guard", "not allowed here with these fields")
+        if len(wait.questions) == 1 and not wait.offered and timer is None:
+            screen.note("Ctrl-D saves and stops.")
+            return _reply(screen, wait.questions[0])
+        return _picked(screen, wait, timer)
     except EOFError:
         screen.console.print()
         return "save"
+
+
+def _picked(screen: Screen, wait: Wait, timer: str | None) -> Wish:
+    ours = _OURS if timer else {"s": "save"}
+    questions = _labelled(wait)
+    keys = keyed([*(option.label for option in wait.offered), *questions], ours)
+    named = [_marked(label, key) for label, key in keys.items()]
+    waiting = [f"[w]ait ({timer})"] if timer else []
+    line = f"{', '.join([*named, *waiting])}{', ' if named or waiting else ''}or [s]ave and stop?"
+    while True:
+        typed = screen.ask(line)
+        if (wish := ours.get(typed.lower())) or (wish := typed.lower()) in ours.values():
+            return "wait" if wish == "wait" else "save"
+        for label, question in questions.items():
+            if typed.lower() in (keys[label], label.lower()):
+                return _reply(screen, question)
+        event = _said(screen, typed, wait.offered, keys)
+        if event is None:
+            continue
+        if wait.snapshot.can(event):
+            return event
+        screen.refused(type_of(event), "rejected-by-guard", "not allowed here with these fields")
+
+
+def _reply(screen: Screen, question: Question) -> Replied:
+    return Replied({question.request.id: ask_reply(screen, question)})
+
+
+def _labelled(wait: Wait) -> dict[str, Question]:
+    """Return the questions by what they are called here, where nothing else is called so."""
+    taken = [option.label for option in wait.offered] + [question.label for question in wait.questions]
+    return {
+        question.label if taken.count(question.label) == 1 else question.request.id: question
+        for question in wait.questions
+    }
 
 
 def _said(screen: Screen, typed: str, offered: Sequence[Option], keys: Mapping[str, str]) -> Given | None:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import interlock as il
 from interlock.agent.contract import ExecutorInfo
-from interlock.cli import desk, replies
+from interlock.cli import desk, replies, saves
 from interlock.cli.board import Board
 from interlock.cli.demos.twenty_questions import Game, Start, Verdict, last_turn, machine
 from interlock.cli.knowledge import script_turn, with_knowledge
-from interlock.cli.menu import Option
+from interlock.cli.menu import Wait
 from interlock.cli.minds import Mind, person, script, writer
 from interlock.cli.options import Keep, Model
 from interlock.cli.players import Player
@@ -49,6 +49,7 @@ def twenty_questions(options: QuestionOptions, screen: Screen) -> None:
     if options.resume is not None and options.turns is not None:
         raise UsageError("the turns left stand in the saved game; --questions is for a new one")
     keep = Keep(command="demo twenty-questions", default=DEFAULT_FILE, save=options.save, resume=options.resume)
+    saves.check_places(keep)
     board = Board(machine, lambda snapshot, event: _obstacle(snapshot.context, event))
     answers = replies.Replies(machine, options.answers, None)
     snapshot: Snapshot[Game] | None = None
@@ -135,15 +136,15 @@ def _obstacle(game: Game, event: str) -> str | None:
 
 
 class _Scene:
-    def waiting(self, snapshot: Snapshot[Game], _offered: Sequence[Option]) -> list[str]:
+    def waiting(self, wait: Wait) -> list[str]:
         """Return the question."""
-        game = snapshot.context
+        game: Game = wait.snapshot.context
         left = "the next turn is the last" if last_turn(game) else f"{game.turns_left} turns left"
         return [f"{len(game.asked)}. {game.asked[-1].question}", f"({left})"]
 
-    def ways_on(self, keep: Keep, offered: Sequence[Option]) -> list[str]:
+    def ways_on(self, file: Path, wait: Wait) -> list[str]:
         """Return the commands that go on with a saved game."""
-        return replies.ways_on(f"{_command()} --resume {shlex.quote(str(keep.file))}", offered)
+        return replies.ways_on(f"{_command()} --resume {shlex.quote(str(file))}", wait.offered)
 
     def end(self, output: Verdict) -> str:
         """Return the guess."""

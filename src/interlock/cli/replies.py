@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from interlock.agent.reading import AnyMachine, classes_of
 from interlock.cli.fields import choices
-from interlock.cli.menu import Given, Option
+from interlock.cli.menu import Given, Option, Wait
 from interlock.cli.stops import UsageError
 from interlock.errors import did_you_mean
 
@@ -31,8 +31,13 @@ class Replies:
     def __bool__(self) -> bool:
         return bool(self._answers) or self._text is not None
 
-    def take(self, state: str, offered: Sequence[Option]) -> Given:
-        """Return the next answer as an event for ``state``."""
+    def left(self) -> str:
+        """Return the answers that are left."""
+        return ", ".join(f"--answer {answer}" for answer in self._answers) or "TEXT"
+
+    def take(self, wait: Wait) -> Given:
+        """Return the next answer as an event."""
+        state, offered = wait.state, wait.offered
         text, self._text = self._text, None
         if not self._answers:
             return self._meant(text or "", offered)

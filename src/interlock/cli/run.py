@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import shlex
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from pydantic_core import from_json, to_json, to_jsonable_python
+from pydantic_core import to_json, to_jsonable_python
 
-from interlock.agent.reading import AnyMachine, classes_of, parse_event
-from interlock.cli import desk, target
+from interlock.agent.reading import AnyMachine
+from interlock.cli import desk, saves, target
 from interlock.cli.board import Board
-from interlock.cli.menu import Given, Option, type_of
+from interlock.cli.given import SaidBefore, read_json
+from interlock.cli.menu import Option, Wait
 from interlock.cli.minds import FindMind, endpoint, local, person, script
 from interlock.cli.options import Keep, Model, check_text
 from interlock.cli.players import Player
 from interlock.cli.program import program
 from interlock.cli.samples import sample
 from interlock.cli.screen import Screen
-from interlock.cli.stops import CommandError, UsageError
+from interlock.cli.stops import UsageError
 from interlock.cli.words import json_line
 from interlock.errors import InputError, did_you_mean
 from interlock.statechart import Snapshot
@@ -43,6 +43,7 @@ class RunOptions:
     model: str | None = None
     base_url: str | None = None
     events: Sequence[str] = ()
+    replies: Sequence[str] = ()
     save: Path | None = None
     resume: Path | None = None
 
@@ -59,11 +60,13 @@ def run_machine(options: RunOptions, screen: Screen) -> None:
         raise UsageError("--base-url is for --model openai")
     for name, text in {"--input": options.input, "--model": options.model, "--base-url": options.base_url}.items():
         check_text(name, text)
-    for text in options.events:
-        check_text("--event", text)
+    for name, texts in {"--event": options.events, "--reply": options.replies}.items():
+        for text in texts:
+            check_text(name, text)
     machine = target.find(options.target)
-    events = _Events(machine, options.events)
+    said = SaidBefore(machine, options.events, options.replies)
     keep = Keep(command="run", default=DEFAULT_FILE, save=options.save, resume=options.resume)
+    saves.check_places(keep)
     board = Board(machine)
     snapshot: Snapshot[Any] | None = None
     model = options.model or ("openai" if options.base_url else Model.LOCAL)
@@ -80,9 +83,9 @@ def run_machine(options: RunOptions, screen: Screen) -> None:
         options.target if given is None else json_line(to_jsonable_python(given, fallback=repr)),
         [] if options.resume is None else [f"resumed from {options.resume}"],
     )
-    desk.Desk(
-        machine, board=board, screen=screen, player=player, scene=_Scene(options), keep=keep, answers=events
-    ).work(given, snapshot)
+    desk.Desk(machine, board=board, screen=screen, player=player, scene=_Scene(options), keep=keep, answers=said).work(
+        given, snapshot
+    )
 
 
 def _minds(model: str, base_url: str | None, board: Board, screen: Screen) -> Mapping[str, FindMind]:
@@ -101,7 +104,7 @@ def _minds(model: str, base_url: str | None, board: Board, screen: Screen) -> Ma
 
 
 def _input(machine: AnyMachine, text: str | None) -> object:
-    given = None if text is None else _json(text, "--input")
+    given = None if text is None else read_json(text, "--input")
     try:
         return machine.checked_input(given)
     except InputError as error:
@@ -110,69 +113,31 @@ def _input(machine: AnyMachine, text: str | None) -> object:
         raise UsageError(f"{error.message}{example}") from error
 
 
-def _json(text: str, option: str) -> Any:  # noqa: ANN401  # whatever was given
-    try:
-        return from_json(text)
-    except ValueError as error:
-        raise UsageError(f"{option} is no JSON: {error}; given was {text[:80]!r}") from error
-
-
-class _Events:
-    """The events on the command line, each good for one wait."""
-
-    def __init__(self, machine: AnyMachine, given: Sequence[str]) -> None:
-        self._events: deque[Given] = deque()
-        for text in given:
-            event = _json(text, "--event") if text.lstrip().startswith(("{", '"', "[")) else text.strip()
-            self._events.append(_read(machine, event))
-
-    def __bool__(self) -> bool:
-        return bool(self._events)
-
-    def take(self, state: str, offered: Sequence[Option]) -> Given:
-        """Return the next event; the machine says whether it is legal."""
-        event = self._events.popleft()
-        kind = type_of(event)
-        known = [option.event_type for option in offered]
-        if kind not in known:
-            raise CommandError(f"--event {kind}: not legal in state {state!r} now. {did_you_mean(kind, known)}")
-        return event
-
-
-def _read(machine: AnyMachine, event: object) -> Given:
-    data = event
-    if not classes_of(machine):  # a machine without declared events takes any
-        given = cast("Mapping[str, object]", event if isinstance(event, Mapping) else {"type": event})
-        if isinstance(given.get("type"), str):
-            return given
-    try:
-        return parse_event(machine, data)
-    except InputError as error:
-        raise UsageError(f"--event: {error.message}") from error
-
-
 @dataclass(frozen=True, slots=True)
 class _Scene:
     options: RunOptions
 
-    def waiting(self, snapshot: Snapshot[Any], offered: Sequence[Option]) -> list[str]:
-        """Return what the machine knows, and what may be said."""
-        known = to_jsonable_python(snapshot.context, fallback=repr, inf_nan_mode="strings", bytes_mode="base64")
+    def waiting(self, wait: Wait) -> list[str]:
+        """Return what the machine knows, what is asked, and what may be said."""
+        known = to_jsonable_python(wait.snapshot.context, fallback=repr, inf_nan_mode="strings", bytes_mode="base64")
         facts: list[str] = []
         if isinstance(known, dict):
             fields = list(cast("dict[str, object]", known).items())
             facts = [f"{name}: {json_line(value, 300)}" for name, value in fields[:_FACTS]]
             facts += [f"(and {len(fields) - _FACTS} more)"] if len(fields) > _FACTS else []
-        said = [f"{option.event_type}: {option.about}".rstrip(": ") for option in offered]
-        said = list(dict.fromkeys(said)) or ["Nothing that can be sent from here."]
+        said = [f"{option.event_type}: {option.about}".rstrip(": ") for option in wait.offered]
+        asked = [line for question in wait.questions for line in question.lines()]
+        said = [*asked, *dict.fromkeys(said)] or ["Nothing that can be sent from here."]
         return [*facts, *([""] if facts else []), *said]
 
-    def ways_on(self, keep: Keep, offered: Sequence[Option]) -> list[str]:
-        """Return a command for each event."""
-        resume = f"{program()} run {shlex.quote(self.options.target)} --resume {shlex.quote(str(keep.file))}"
+    def ways_on(self, file: Path, wait: Wait) -> list[str]:
+        """Return a command that replies to all that is asked, and one for each event."""
+        resume = f"{program()} run {shlex.quote(self.options.target)} --resume {shlex.quote(str(file))}"
         if self.options.base_url:
             resume += f" --base-url {shlex.quote(self.options.base_url)}"
-        return [f"{resume} --event {shlex.quote(_example(option))}" for option in offered] or [resume]
+        replies = " ".join(f"--reply {shlex.quote(question.option())}" for question in wait.questions)
+        ways = [f"{resume} {replies}"] if replies else []
+        return [*ways, *(f"{resume} --event {shlex.quote(_example(option))}" for option in wait.offered)] or [resume]
 
     def end(self, output: Any) -> str:  # noqa: ANN401  # the machine's own type
         """Return the output as JSON."""

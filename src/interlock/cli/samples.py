@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias, cast
 
-__all__ = ["sample"]
+__all__ = ["resolved", "sample"]
 
 _Schema: TypeAlias = Mapping[str, object]
 
@@ -30,7 +30,7 @@ def sample(schema: Mapping[str, object], *, words: str = "...") -> object:
 def _sample(schema: object, root: Mapping[str, object], words: str, depth: int) -> object:
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
         return None
-    given: Mapping[str, object] = _resolved(cast("_Schema", schema), root)
+    given: Mapping[str, object] = resolved(cast("_Schema", schema), root)
     for name in ("const", "default"):
         if name in given:
             return given[name]
@@ -66,7 +66,8 @@ def _sample(schema: object, root: Mapping[str, object], words: str, depth: int) 
             return None
 
 
-def _resolved(schema: Mapping[str, object], root: Mapping[str, object]) -> Mapping[str, object]:
+def resolved(schema: Mapping[str, object], root: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a schema, or the one within ``root`` that it refers to."""
     reference = schema.get("$ref")
     if not isinstance(reference, str):
         return schema

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Literal
 from uuid import uuid4
 
@@ -12,7 +14,7 @@ from interlock.cli.options import Keep
 from interlock.cli.stops import CommandError
 from interlock.errors import SnapshotError
 
-__all__ = ["LARGEST", "LONGEST_PATH", "SavedCase", "Step", "keep_up", "read"]
+__all__ = ["LARGEST", "LONGEST_PATH", "SavedCase", "Step", "check_places", "keep_up", "read", "rescue"]
 
 LARGEST = 32_000_000
 """Bytes; a case of the demos has about two thousand."""
@@ -52,24 +54,76 @@ def keep_up(keep: Keep, case: SavedCase) -> None:
         _write(keep.resume, case.model_copy(update={"moved_to": name}))
 
 
+def check_places(keep: Keep) -> None:
+    """Raise :class:`CommandError` if a case could not be saved where it is to be: before models are paid for it."""
+    if keep.save is not None:
+        _check_place(keep.save)
+    if keep.resume is not None and keep.resume.is_file():  # if it is none, whoever reads it says so
+        _try(keep.resume)
+
+
+def _check_place(file: Path) -> None:
+    try:
+        if file.is_dir():
+            raise _refused(file, "it is a folder")
+        if not file.parent.is_dir():
+            there = "is no folder" if file.parent.exists() else "does not exist"
+            raise _refused(file, f"{file.parent} {there}")
+        _check_ours(file)
+    except OSError as error:
+        raise _refused(file, _why(error)) from error
+    _try(file)
+
+
+def _try(file: Path) -> None:
+    """Raise :class:`CommandError` if nothing can be put beside a file, as it is where it is saved."""
+    beside = _beside(file)
+    try:
+        beside.touch(exist_ok=False)
+        beside.unlink()
+    except OSError as error:
+        raise _refused(file, _why(error)) from error
+
+
+def rescue(keep: Keep, case: SavedCase) -> Path:
+    """Save a case that could not be saved where it was to be, and return where it is; raises :class:`OSError`."""
+    file = Path(mkdtemp(prefix="interlock-")) / keep.default.name
+    file.write_text(case.model_dump_json(indent=2) + "\n", "utf-8")
+    if keep.resume is not None:
+        with suppress(CommandError):  # the disk may be full that it is on
+            _write(keep.resume, case.model_copy(update={"moved_to": str(file)}))
+    return file
+
+
 def _write(file: Path, case: SavedCase) -> None:
     """Save a case, whole or not at all. A file that holds something else is not overwritten.
 
     Raises :class:`CommandError` if such a file stands in the way, or if the place cannot be written.
     """
-    beside = file.with_name(f".{file.name}.{uuid4().hex[:8]}")
+    beside = _beside(file)
     try:
-        if file.exists() and not _ours(file):
-            raise CommandError(
-                f"{file} exists and is no saved case, so it is left alone; give another name with --save"
-            )
+        _check_ours(file)
         try:
             beside.write_text(case.model_dump_json(indent=2) + "\n", "utf-8")
             beside.replace(file)
         finally:
             beside.unlink(missing_ok=True)
     except OSError as error:
-        raise CommandError(f"{file} cannot be written: {_why(error)}; give another place with --save") from error
+        raise _refused(file, _why(error)) from error
+
+
+def _beside(file: Path) -> Path:
+    """Return a name in the same folder: a file is there whole, or not at all."""
+    return file.with_name(f".{file.name}.{uuid4().hex[:8]}")
+
+
+def _check_ours(file: Path) -> None:
+    if file.exists() and not _ours(file):
+        raise CommandError(f"{file} exists and is no saved case, so it is left alone; give another name with --save")
+
+
+def _refused(file: Path, why: str) -> CommandError:
+    return CommandError(f"{file} cannot be written: {why}; give another place with --save")
 
 
 def read(file: Path, keep: Keep) -> SavedCase:

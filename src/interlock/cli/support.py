@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import interlock as il
-from interlock.cli import desk, replies
+from interlock.cli import desk, replies, saves
 from interlock.cli.board import Board
 from interlock.cli.demos.support import EXAMPLES, MODEL_EVENTS, Case, Order, Outcome, machine, obstacle
-from interlock.cli.menu import Option
+from interlock.cli.menu import Wait
 from interlock.cli.minds import local, person, script
 from interlock.cli.options import Keep, Model, check_text
 from interlock.cli.players import Player
@@ -63,6 +63,7 @@ def support(options: SupportOptions, screen: Screen) -> None:
     """
     _check(options)
     keep = Keep(command="demo support", default=DEFAULT_FILE, save=options.save, resume=options.resume)
+    saves.check_places(keep)
     board = Board(machine, lambda snapshot, event: obstacle(snapshot.context, event))
     snapshot: Snapshot[Case] | None = None
     case, model = _new_case(options), options.model or Model.LOCAL
@@ -104,12 +105,12 @@ def support(options: SupportOptions, screen: Screen) -> None:
 class _Scene:
     order: Order
 
-    def waiting(self, snapshot: Snapshot[Case], _offered: Sequence[Option]) -> list[str]:
+    def waiting(self, wait: Wait) -> list[str]:
         """Return what is proposed."""
-        case = snapshot.context
-        if snapshot.value == "asking":
+        case: Case = wait.snapshot.context
+        if wait.snapshot.value == "asking":
             return ["The request is not clear, or not possible for this order.", "Say it in other words."]
-        if snapshot.value == "replying":
+        if wait.snapshot.value == "replying":
             drafted = ["The model's draft of the reply:"]
             if case.drafted_by == "shop":
                 drafted = [f"The model's draft is not used: {case.why_not}.", "The shop's standard reply:"]
@@ -119,10 +120,10 @@ class _Scene:
         told = [] if wrong is None else [f"It cannot be approved any more: {wrong}."]
         return [f"Proposed: {case.proposal}", about.get(str(case.proposal), ""), *told]
 
-    def ways_on(self, keep: Keep, offered: Sequence[Option]) -> list[str]:
+    def ways_on(self, file: Path, wait: Wait) -> list[str]:
         """Return the commands that go on with a saved case."""
-        resume = f"{_command()} --resume {shlex.quote(str(keep.file))}"
-        ways = replies.ways_on(resume, offered)
+        resume = f"{_command()} --resume {shlex.quote(str(file))}"
+        ways = replies.ways_on(resume, wait.offered)
         return [way.replace('--answer rephrase "..."', '"I want to speak to a person"') for way in ways]
 
     def end(self, output: Outcome) -> str:
