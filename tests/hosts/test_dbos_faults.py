@@ -157,6 +157,21 @@ def test_what_cannot_name_a_workflow_is_said(name: object):
             asking()
 
 
+def test_arguments_that_mean_nothing_are_said():
+    machine = waiting()
+    for wrong in (3, "", "\ud800"):
+        with pytest.raises(BindError, match="name="):
+            DBOSHost(machine, name=wrong)
+    host = DBOSHost(machine, name="arguments")
+    for wrong in (0, -1, "1", True, float("nan"), float("inf")):
+        with pytest.raises(BindError, match="poll="):
+            host.result("a", poll=wrong)
+    with pytest.raises(BindError, match="is no host"):
+        application_version("tests", machine)
+    with pytest.raises(BindError, match="app="):
+        application_version(host)
+
+
 def test_without_dbos_it_is_said_how_to_launch_it(launch: Launch):
     from dbos import DBOS
 

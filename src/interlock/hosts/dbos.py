@@ -19,29 +19,25 @@ import hashlib
 import json
 import threading
 from collections.abc import Mapping
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from pydantic_core import to_json
 
-from interlock import errors
 from interlock.agent.contract import Executors
 from interlock.agent.reading import checked_machine
 from interlock.agent.reasons import short
 from interlock.errors import (
     BindError,
-    ErrorInfo,
     HostError,
-    InterlockError,
     LogVersionError,
     MachineFailedError,
-    MissingExtraError,
 )
+from interlock.hosts.dbos_border import check_id, check_name, check_place, check_poll, library, raise_known
 from interlock.hosts.dbos_steps import LiveSteps, RecordedSteps, RecordEndsError
 from interlock.hosts.loop import machine_failed, message_of, reply_of, run_durably
 from interlock.hosts.standing import Standing
 from interlock.journal import LogEntry
-from interlock.journal.entries import LONGEST_ID, is_entry_id
+from interlock.journal.entries import is_name
 from interlock.run import bind
 from interlock.run.arguments import check_actors, check_event_id, check_max_model_calls, checked_executors
 from interlock.run.border import check_input, error_info, read_event
@@ -51,7 +47,7 @@ from interlock.statechart import Machine, Snapshot
 from interlock.statechart.frozen import freeze
 
 if TYPE_CHECKING:
-    from dbos import PortableWorkflowError, WorkflowStatus
+    from dbos import WorkflowStatus
 
 __all__ = ["DBOSHost", "application_version"]
 
@@ -97,12 +93,13 @@ class DBOSHost(Generic[C, I, O]):
         checked_machine(machine)
         check_actors(actors)
         check_max_model_calls(max_model_calls)
+        check_name(name)
         self._machine = machine.provide(actors) if actors else machine
         self._executors = checked_executors(executors)
         bind.check(self._machine, self._executors)
         self._most = max_model_calls
         self._starting: dict[str, threading.Event] = {}
-        self._dbos = _library()
+        self._dbos = library()
         self.name = name or f"interlock.{machine.id}"
 
         async def workflow(begun: dict[str, Any]) -> dict[str, Any]:
@@ -214,6 +211,7 @@ class DBOSHost(Generic[C, I, O]):
         for it here would be waiting for ever. A workflow that was ended by something else raises that: by a mistake of
         the host, or by a :class:`ReplayDivergedError`.
         """
+        check_poll(poll)
         status = self._status(workflow_id)
         if status.status in _ACTIVE:
             self._check_version(workflow_id, self._begun(workflow_id, status))
@@ -221,7 +219,7 @@ class DBOSHost(Generic[C, I, O]):
             handle = self._dbos.DBOS.retrieve_workflow(workflow_id)
             ended: Any = handle.get_result(polling_interval_sec=poll)
         except self._dbos.PortableWorkflowError as error:
-            _raise_known(error)
+            raise_known(error)
         except self._dbos.error.DBOSException:
             status = self._status(workflow_id)
             if status.status not in _LOST:
@@ -271,7 +269,7 @@ class DBOSHost(Generic[C, I, O]):
     def _started(self, workflow_id: str, begun: Mapping[str, Any]) -> WorkflowStatus:
         """Start a workflow if it is not there, and return how it stands."""
         ours = threading.Event()
-        _check_id(workflow_id)
+        check_id(workflow_id)
         has_begun = self._starting.setdefault(workflow_id, ours)  # another thread may be starting the same one
         try:
             known = self._known(workflow_id)
@@ -339,8 +337,8 @@ class DBOSHost(Generic[C, I, O]):
 
     def _known(self, workflow_id: str) -> WorkflowStatus | None:
         """Return how a workflow stands, if there is one; what is asked first by all that talk to the database."""
-        _check_id(workflow_id)
-        _check_place()
+        check_id(workflow_id)
+        check_place()
         try:
             return cast("WorkflowStatus | None", self._dbos.DBOS.get_workflow_status(workflow_id))
         except self._dbos.error.DBOSException as error:
@@ -387,53 +385,14 @@ def application_version(app: str, *hosts: DBOSHost[Any, Any, Any]) -> str:
 
     Raises :class:`BindError` for two hosts of one name: DBOS would run the workflows of both with the last one.
     """
+    if not is_name(app):
+        raise BindError(f"app={short(app)}; give the application's name in DBOS")
+    for host in hosts:
+        if not isinstance(cast("object", host), DBOSHost):
+            raise BindError(f"{short(host)} is no host; give DBOSHost(machine, executors)")
     names = [host.name for host in hosts]
     for name in names:
         if names.count(name) > 1:
             raise BindError(f"two hosts have the name {name!r}; give each its own: DBOSHost(..., name=...)")
     listed = sorted([host.name, host.machine.id, host.machine.version] for host in hosts)
     return f"{app}-{hashlib.sha256(json.dumps(listed).encode()).hexdigest()[:16]}"
-
-
-def _check_id(workflow_id: object) -> None:
-    if not is_entry_id(workflow_id):
-        raise BindError(
-            f"workflow_id={short(workflow_id)}; give a text of 1 to {LONGEST_ID} characters, without NUL and lone "
-            "surrogates"
-        )
-
-
-def _check_place() -> None:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return
-    raise BindError(
-        "a DBOSHost was asked in a running event loop, which it would block; ask it in a thread: await "
-        'anyio.to_thread.run_sync(host.standing, "case-7")'
-    )
-
-
-def _library() -> ModuleType:
-    try:
-        import dbos
-    except ImportError as error:
-        raise MissingExtraError(
-            "running machines on DBOS needs the package 'dbos', which is not installed: pip install 'interlock[dbos]'",
-            package="dbos",
-            extra="dbos",
-        ) from error
-    return dbos
-
-
-def _raise_known(error: PortableWorkflowError) -> NoReturn:
-    """Raise what a workflow has ended with as the error that it was, where it is one of this library's."""
-    data = cast("dict[str, Any]", error.data) if isinstance(error.data, dict) else {}
-    if error.name == "MachineFailedError" and "info" in data:
-        raise MachineFailedError(str(data["message"]), info=ErrorInfo.from_json(data["info"])) from None
-    kind = getattr(errors, str(error.name), None)
-    if isinstance(kind, type) and issubclass(kind, InterlockError):
-        known = kind.__new__(kind, error.message)
-        vars(known).update({**data, "message": error.message, "code": str(error.code)})
-        raise known from None
-    raise error
