@@ -159,7 +159,7 @@ class DBOSHost(Generic[C, I, O]):
             event_id: with it the event counts once, however often it is sent.
 
         It is stored before this returns. Whether it is legal shows when the machine takes it: an event that nothing
-        waits for then changes nothing, and is listed in ``standing(...).ignored``.
+        waits for then changes nothing, and is listed in ``standing(...).ignored``; after its end it takes none.
 
         Raises :class:`InputError` for what is no event of the machine, :class:`HostError` for an unknown workflow,
         :class:`LogVersionError` for one that was begun by another version.
@@ -182,7 +182,7 @@ class DBOSHost(Generic[C, I, O]):
             event_id: with it a reply may be sent again, by who does not know whether it has arrived.
 
         It is stored before this returns. Of several replies to one question the first that the machine takes counts;
-        the others change nothing, and are listed in ``standing(...).ignored``, and so is one that comes too late.
+        the others change nothing, and those that it still takes are listed in ``standing(...).ignored``.
 
         Raises :class:`InputError` (``unknown-request``) for what nobody is asked now, (``invalid-reply``) for a reply
         that does not fit, and what :meth:`standing` raises.
