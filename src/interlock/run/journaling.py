@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import anyio
@@ -42,6 +43,7 @@ class Journal(Generic[C]):
         store: where entries are kept; None: nowhere but in the result.
         thread_id: under which name.
         before: where the machine stood before the step that it could not take, if there is no head.
+        calls: how many model calls earlier runs of the thread have made; None where that would have to be counted.
     """
 
     def __init__(
@@ -52,8 +54,12 @@ class Journal(Generic[C]):
         store: Store | None,
         thread_id: str,
         before: Snapshot[C] | None = None,
+        calls: int | None = 0,
     ) -> None:
         self.head = head
+        self.calls = calls
+        self.made: Callable[[], int] = _none
+        """How many this run has made by now."""
         self._before = before
         self.entries: list[LogEntry] = []
         """What this run has added, as far as it is durable."""
@@ -176,7 +182,7 @@ class Journal(Generic[C]):
         if not added or (not at_end and added * _ENTRY_SIZE < self._saved_size):
             return
         try:
-            saved = saved_head(head, head.state_hash)
+            saved = saved_head(head, head.state_hash, calls=None if self.calls is None else self.calls + self.made())
             await store.save_snapshot(self._thread_id, saved)
             self._saved_at, self._saved_size = head.index, len(saved.text)
         except Exception:  # noqa: BLE001  # the log is whole without it
@@ -196,10 +202,14 @@ class Journal(Generic[C]):
         return known
 
 
-def saved_head(head: Head[Any], state_hash: str) -> SavedSnapshot:
-    """Return a head in the form in which it is kept beside its log."""
+def _none() -> int:
+    return 0
+
+
+def saved_head(head: Head[Any], state_hash: str, *, calls: int | None) -> SavedSnapshot:
+    """Return a head, and the thread's count of model calls, in the form in which they are kept beside their log."""
     text = json.dumps(
-        {"snapshot": head.snapshot.dump(), "causes": dict(head.causes)},
+        {"snapshot": head.snapshot.dump(), "causes": dict(head.causes), "calls": calls},
         ensure_ascii=False,
         allow_nan=False,
         separators=(",", ":"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
@@ -28,6 +28,7 @@ from interlock.journal import Advance, Head, LogEntry, SavedSnapshot, Store, beg
 from interlock.journal.head import head_of
 from interlock.journal.replaying import continued
 from interlock.run.journaling import Journal
+from interlock.run.usage import get_usage
 from interlock.statechart import Effect, Machine, Snapshot, owed
 
 __all__ = ["Opened", "Start", "open_log"]
@@ -99,7 +100,7 @@ async def _open_thread(
         )
     _check_same_start(machine, start, first[0], thread_id)
     try:
-        head, fresh = await _head(machine, store, thread_id, execution_id, at=at)
+        head, fresh, calls = await _head(machine, store, thread_id, execution_id, at=at)
     except ReplayFailedError as error:
         cause = error.__cause__
         before = cast("Snapshot[C] | None", error.snapshot)
@@ -117,9 +118,8 @@ async def _open_thread(
         # Who else takes this thread up finds the index taken before he calls anything.
         taken = resume(head, at=at)
         head, fresh = taken.head, (taken.entry,)
-    return Opened(
-        journal=Journal(head, fresh, store=store, thread_id=thread_id), execution_id=execution_id, effects=None
-    )
+    journal = Journal(head, fresh, store=store, thread_id=thread_id, calls=calls)
+    return Opened(journal=journal, execution_id=execution_id, effects=None)
 
 
 def _is_asking(snapshot: Snapshot[Any]) -> bool:
@@ -149,18 +149,23 @@ async def _kept(store: Store, thread_id: str) -> SavedSnapshot | None:
 
 async def _head(
     machine: Machine[C, Any, Any], store: Store, thread_id: str, execution_id: str, *, at: float
-) -> tuple[Head[C], tuple[LogEntry, ...]]:
-    """Return where a thread's log ends, and the entry that goes on from there where an older version has ended."""
+) -> tuple[Head[C], tuple[LogEntry, ...], int | None]:
+    """Return where a thread's log ends, the entry that goes on from there where an older version has ended, and calls.
+
+    Those are the model calls that were made for the thread; None where only the whole log would tell.
+    """
     saved = await _kept(store, thread_id)
     if saved is not None and (saved.execution_id, saved.machine_id) == (execution_id, machine.id):
         tail = await store.read(thread_id, start=saved.index)
         if tail and tail[0].index == saved.index and tail[0].state_hash == saved.state_hash:
+            kept = _read(saved)
+            calls = _calls(kept, tail[1:])
             if saved.machine_version == machine.version:
-                head = _believed(machine, saved)
+                head = _believed(machine, saved, kept)
                 if head is not None:
-                    return continued(head, tail[1:]), ()
+                    return continued(head, tail[1:]), (), calls
             elif machine.migrate is not None and len(tail) == 1:
-                return _migrated(machine, saved, at=at)
+                return *_migrated(machine, saved, kept, at=at), calls
     entries = await store.read(thread_id)
     last = entries[-1]
     if last.machine_id == machine.id and last.machine_version != machine.version and machine.migrate is not None:
@@ -172,16 +177,30 @@ async def _head(
             expected=machine.version,
             actual=last.machine_version,
         )
-    return replay(machine, entries).head, ()
+    return replay(machine, entries).head, (), get_usage(entries).model_calls
 
 
-def _believed(machine: Machine[C, Any, Any], saved: SavedSnapshot) -> Head[C] | None:
+def _read(saved: SavedSnapshot) -> Mapping[str, Any]:
+    """Return what was kept; nothing where that is damaged."""
+    try:
+        found: object = json.loads(saved.text)
+    except (ValueError, TypeError, RecursionError):
+        return {}
+    return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else {}
+
+
+def _calls(kept: Mapping[str, Any], tail: Sequence[LogEntry]) -> int | None:
+    """Return the count of model calls that was kept, and what the log tells of since; None where none was kept."""
+    calls: object = kept.get("calls")
+    return calls + get_usage(tail).model_calls if type(calls) is int and calls >= 0 else None
+
+
+def _believed(machine: Machine[C, Any, Any], saved: SavedSnapshot, kept: Mapping[str, Any]) -> Head[C] | None:
     """Return the head that was kept; None for one that is not what it says."""
     try:
-        data = json.loads(saved.text)
-        snapshot = machine.load(data["snapshot"])
+        snapshot = machine.load(kept["snapshot"])
         head = head_of(
-            machine, snapshot, index=saved.index, execution_id=saved.execution_id, causes=dict(data["causes"])
+            machine, snapshot, index=saved.index, execution_id=saved.execution_id, causes=dict(kept["causes"])
         )
     except (ValueError, TypeError, KeyError, RecursionError, InterlockError):
         return None
@@ -189,10 +208,10 @@ def _believed(machine: Machine[C, Any, Any], saved: SavedSnapshot) -> Head[C] | 
 
 
 def _migrated(
-    machine: Machine[C, Any, Any], saved: SavedSnapshot, *, at: float
+    machine: Machine[C, Any, Any], saved: SavedSnapshot, kept: Mapping[str, Any], *, at: float
 ) -> tuple[Head[C], tuple[LogEntry, ...]]:
     try:
-        snapshot = machine.load(json.loads(saved.text)["snapshot"])
+        snapshot = machine.load(kept["snapshot"])
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise SnapshotError(f"machine {machine.id!r}: the snapshot that was kept is damaged: {error}") from error
     origin = {"machine_version": saved.machine_version, "index": saved.index}

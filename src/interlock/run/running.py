@@ -255,10 +255,14 @@ def open_run(
 
     async def begin() -> None:
         opened = await open_log(machine, start, at=time.now())
+        journal = opened.journal
+        journal.made = lambda: account.spent.model_calls
         if budget == "thread" and store is not None:
-            account.before = get_usage(await store.read(thread_id or "")).model_calls
+            if journal.calls is None:
+                journal.calls = get_usage(await store.read(thread_id or "")).model_calls
+            account.before = journal.calls
         observers.run_id = opened.execution_id
-        driver.begin(opened.journal, opened.effects)
+        driver.begin(journal, opened.effects)
         resumed = opened.effects is None
         observers.trace(lambda stamp: RunStarted(stamp, resumed=resumed, input=input))
         if replies:
