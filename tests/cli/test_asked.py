@@ -71,6 +71,9 @@ kid = agent.machine("parent", context=Order(), initial="a", states={
     "done": agent.final(output=lambda order: order.said[0]),
 })
 odd = whole("odd", a=ask("Odd?", name="a=b c"))
+stuck = whole("stuck", a=agent.state())
+door = whole("door", a=agent.state(on=[agent.on(Cancel, "done")]))
+outer = whole("outer", a=agent.state(invoke=agent.child(door, on_done="done")))
 hurry = whole("hurry", a=ask("Quick?", int, name="n", timeout=0.1, on_timeout="done"))
 '''
 
@@ -226,6 +229,11 @@ def test_a_reply_to_what_is_not_asked_now_leaves_the_run_saved(ask, run):
 
 def test_an_id_that_nobody_has(ask):
     assert "nobody is asked this in state 'colour'" in refused(ask("colour", "--reply", "0.colour.colour#9=red"), 2)
+
+
+def test_where_nothing_can_be_said_it_is_said_why(ask):
+    assert "no event is legal in this state, and nothing is asked" in ask("stuck").out
+    assert "A machine within this one waits for an event" in ask("outer").out
 
 
 def test_several_questions_and_an_event_are_all_offered(ask, call):

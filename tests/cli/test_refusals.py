@@ -125,6 +125,14 @@ def test_a_person_cannot_be_asked_without_a_terminal(demo):
     assert "--model scripted" in refused(demo("hello", "--model", "human"), 2)
 
 
+def test_nor_is_a_saved_case_touched_that_was_to_be_decided_so(demo, here):
+    demo("hello", "--model", "scripted", "--save", "asking.json")
+    before = (here / "asking.json").read_bytes()
+    called = demo("charged twice", "--resume", "asking.json", "--model", "human")
+    assert "needs a terminal" in refused(called, 2)
+    assert (here / "asking.json").read_bytes() == before
+
+
 @pytest.mark.parametrize("package", ["typer", "rich"])
 def test_without_the_extra_of_the_command_line(process, package):
     called = process("--version", before=f"import sys; sys.modules[{package!r}] = None")
@@ -155,3 +163,10 @@ def test_help_and_version(process):
     assert called.status == 0
     for option in ("--model", "--save", "--resume", "--answer", "--order-amount", "--shipped", "--pretend"):
         assert option in called.out
+
+
+def test_help_begins_where_a_newcomer_is(call):
+    assert "interlock demo support" in call("-h").out
+    assert "--reply name=Ada" in call("run", "-h").out
+    for commands in ((), ("demo",), ("log",)):
+        assert "..." not in call(*commands, "--help").out.replace("ARGS]...", "")  # nothing is cut off

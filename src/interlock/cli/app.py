@@ -31,10 +31,17 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["--help", "-h"]},
+    epilog="To begin: interlock demo support. With a machine of your own: interlock run path/to/file.py:machine.",
 )
 demo = typer.Typer(name="demo", help="Agents to try, on your own machine and without a key.", no_args_is_help=True)
 app.add_typer(demo)
-log = typer.Typer(name="log", help="What is kept of runs: listed, shown, compared, checked.", no_args_is_help=True)
+log = typer.Typer(
+    name="log",
+    help="What is kept of runs: listed, shown, compared, checked.",
+    no_args_is_help=True,
+    epilog="For example: interlock log list sqlite:runs.db",
+)
 app.add_typer(log)
 
 
@@ -75,23 +82,34 @@ _Model = Annotated[
     Model | None, typer.Option(help="Who plays the model: one in this process, you, or a script. [default: local]")
 ]
 _Save = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Stop where a person is waited for, and save the case.")
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Stop where a person is waited for, and save the case. Without a terminal that happens anyhow, to a file "
+        "that is named then.",
+    ),
 ]
 _Resume = Annotated[Path | None, typer.Option(metavar="FILE", help="Go on with a saved case.")]
 
 
-@demo.command("support")
+@demo.command("support", short_help="A support desk: a model proposes, a person approves.")
 def support_command(
     text: Annotated[
         str | None,
         typer.Argument(
-            help="What the customer says. With --resume: the words that the case waits for.", show_default=False
+            metavar="TEXT",
+            help="What the customer says. With --resume: the words that the case waits for.",
+            show_default=False,
         ),
     ] = None,
     *,
     model: _Model = None,
-    order_amount: Annotated[float | None, typer.Option(min=0, help="What the order cost. [default: 49.90]")] = None,
-    charges: Annotated[int | None, typer.Option(min=0, help="How often the order was charged. [default: 2]")] = None,
+    order_amount: Annotated[
+        float | None, typer.Option(min=0, metavar="AMOUNT", help="What the order cost. [default: 49.90]")
+    ] = None,
+    charges: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="How often the order was charged. [default: 2]")
+    ] = None,
     shipped: Annotated[
         bool | None, typer.Option("--shipped/--not-shipped", help="Whether the order is on its way. [default: not]")
     ] = None,
@@ -130,11 +148,12 @@ def support_command(
     _carry_out(lambda screen: support(options, screen))
 
 
-@demo.command("twenty-questions")
+@demo.command("twenty-questions", short_help="A game: a model asks and guesses, you answer.")
 def questions_command(
     *,
     questions: Annotated[
-        int | None, typer.Option(min=1, max=100, help="How many turns; the last is a guess. [default: 20]")
+        int | None,
+        typer.Option(min=1, max=100, metavar="N", help="How many turns; the last is a guess. [default: 20]"),
     ] = None,
     model: _Model = None,
     answer: Annotated[
@@ -149,7 +168,16 @@ def questions_command(
     _carry_out(lambda screen: twenty_questions(options, screen))
 
 
-@app.command("run")
+@app.command(
+    "run",
+    short_help="Run a machine of your own.",
+    epilog="""For example:
+
+\b
+  interlock run app.py:machine --input '{"amount": 3}' --model scripted
+  interlock run app.py:machine --resume interlock-run.json --event Approve
+  interlock run app.py:machine --resume interlock-run.json --reply name=Ada""",
+)
 def run_command(
     target: Annotated[
         str,
@@ -160,7 +188,9 @@ def run_command(
         ),
     ],
     *,
-    input: Annotated[str | None, typer.Option(metavar="JSON", help="What the run starts from.")] = None,
+    input: Annotated[
+        str | None, typer.Option(metavar="JSON", help="What the run starts from, if the machine takes an input.")
+    ] = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -175,8 +205,9 @@ def run_command(
     event: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="JSON",
-            help='What is said where somebody is waited for: an object with "type". Once for each time.',
+            metavar="EVENT",
+            help='An event to send where one is waited for: its type, or a JSON object with "type" and its fields. '
+            "Once for each time.",
         ),
     ] = None,
     reply: Annotated[
@@ -192,7 +223,8 @@ def run_command(
 ) -> None:
     """Run a machine of your own: see its decisions and texts, say what it waits for, save it, go on with it.
 
-    The module is imported, so its code runs.
+    The module is imported, so its code runs. The exit status is 0 if the run has ended or waits for somebody, 1 if it
+    cannot go on, and 2 if it was called in a way that cannot work.
     """
     options = RunOptions(
         target=target,
@@ -237,15 +269,13 @@ _Status = Annotated[
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of lines for people.")]
 
 
-@log.command("check")
+@log.command("check", short_help="Say whether today's machine can go on from stored logs.")
 def log_check_command(
     machine: _Machine,
     store: _Store,
     threads: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[THREAD]...", help="Only these logs. [default: all of this machine]", show_default=False
-        ),
+        typer.Argument(metavar="THREAD", help="Only these logs. [default: all of this machine]", show_default=False),
     ] = None,
     *,
     status: _Status = None,
@@ -271,13 +301,13 @@ def log_check_command(
         raise typer.Exit(1)
 
 
-@log.command("list")
+@log.command("list", short_help="List the logs of a store.")
 def log_list_command(store: _Store, *, status: _Status = None, json: _Json = False) -> None:
     """List the logs of a store, those that were written to last first."""
     _carry_out(lambda screen: list_logs(store, status or (), screen, as_json=json), stopped="nothing was changed")
 
 
-@log.command("show")
+@log.command("show", short_help="Show the entries of a log, or export it.")
 def log_show_command(store: _Store, thread: _Thread, *, json: _Json = False) -> None:
     """Show the entries of a log: when what happened, to whom, and what it cost.
 
@@ -286,7 +316,7 @@ def log_show_command(store: _Store, thread: _Thread, *, json: _Json = False) -> 
     _carry_out(lambda screen: show_log(store, thread, screen, as_json=json), stopped="nothing was changed")
 
 
-@log.command("diff")
+@log.command("diff", short_help="Compare two logs of one machine.")
 def log_diff_command(
     machine: _Machine,
     store: _Store,

@@ -72,7 +72,7 @@ def twenty_questions(options: QuestionOptions, screen: Screen) -> None:
         board,
         screen,
     )
-    if snapshot is None:
+    if snapshot is None or options.model is not None:
         player.get_ready()  # whoever cannot ask shall say so before the game begins
     screen.title(
         "interlock demo: twenty questions",

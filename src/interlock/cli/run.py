@@ -127,7 +127,7 @@ class _Scene:
             facts += [f"(and {len(fields) - _FACTS} more)"] if len(fields) > _FACTS else []
         said = [f"{option.event_type}: {option.about}".rstrip(": ") for option in wait.offered]
         asked = [line for question in wait.questions for line in question.lines()]
-        said = [*asked, *dict.fromkeys(said)] or ["Nothing that can be sent from here."]
+        said = [*asked, *dict.fromkeys(said)] or [_nothing(wait.snapshot)]
         return [*facts, *([""] if facts else []), *said]
 
     def ways_on(self, file: Path, wait: Wait) -> list[str]:
@@ -147,6 +147,14 @@ class _Scene:
 
     def after(self) -> None:
         """Return nothing: what comes next is the author's business."""
+
+
+def _nothing(snapshot: Snapshot[Any]) -> str:
+    """Return why there is nothing that a person could say."""
+    inside = [child.snapshot for child in snapshot.children.values() if child.snapshot is not None]
+    if any(child.accepted_events() for child in inside):
+        return "A machine within this one waits for an event, and only this one can send it: nothing can be said here."
+    return "Nothing can be said here: no event is legal in this state, and nothing is asked."
 
 
 def _example(option: Option) -> str:

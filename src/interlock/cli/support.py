@@ -83,7 +83,7 @@ def support(options: SupportOptions, screen: Screen) -> None:
     )
     # With a new case, the text is what the customer said first.
     answers = replies.Replies(machine, options.answers, options.text if options.resume else None)
-    if snapshot is None:
+    if snapshot is None or options.model is not None:
         player.get_ready()  # whoever cannot decide shall say so before anything has happened
     _show_title(screen, case)
     if options.resume is not None:
