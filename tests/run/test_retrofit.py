@@ -268,12 +268,47 @@ async def test_a_missing_executor_is_the_hosts_mistake():
         await il.run_with_requests(article, lambda _: [decision], executors=il.Executors())
 
 
-async def test_what_the_mapping_raises_is_passed_on():
-    def wrong(_: il.Snapshot[Article]) -> list[il.RetrofitRequest]:
-        raise KeyError("x")
+async def test_what_the_mapping_raises_settles_as_failed_and_what_was_paid_is_not_lost():
+    def wrong(snapshot: il.Snapshot[Article]) -> Sequence[il.RetrofitRequest]:
+        if snapshot.matches("reviewing"):
+            raise KeyError("x")
+        return asks(snapshot)
 
-    with pytest.raises(KeyError):
-        await il.run_with_requests(article, wrong, executors=il.Executors())
+    result = await il.run_with_requests(article, wrong, executors=il.ScriptedExecutors(text=["a text", "a title"]))
+    assert isinstance(result, il.Failed)
+    assert isinstance(result.exception, KeyError)
+    assert result.snapshot is not None
+    assert result.snapshot.matches("reviewing")
+    assert result.usage.model_calls == 2
+
+
+async def test_with_a_store_the_calls_of_earlier_runs_of_the_thread_count():
+    store, made = il.MemoryStore(), list[str]()
+
+    def generate_text(request: il.TextRequest, info: il.ExecutorInfo) -> il.TextResult:
+        made.append(info.call_key)
+        return il.TextResult("x", usage=il.Usage(input_tokens=1))
+
+    for number in range(3):
+        asked = list[bool]()
+
+        def once(_: Any, asked: list[bool] = asked) -> Sequence[il.RetrofitRequest]:
+            asked.append(True)
+            return [il.RetrofitRequest(model="m", prompt="?", on_done=Drafted(text="x"))] if len(asked) == 1 else []
+
+        result = await il.run_with_requests(
+            article,
+            once,
+            store=store,
+            thread_id="t",
+            executors=il.Executors(generate_text=generate_text),
+            budget="thread",
+            max_model_calls=2,
+        )
+        assert result.usage.model_calls == (1 if number < 2 else 0)
+    assert isinstance(result, il.Failed)
+    assert result.error.code == "max-model-calls"
+    assert len(set(made)) == 2
 
 
 async def _later(_: Any) -> list[il.RetrofitRequest]:
@@ -285,6 +320,19 @@ async def _later(_: Any) -> list[il.RetrofitRequest]:
     [
         (5, "get_requests=5: give a plain function of the snapshot"),
         (_later, "give a plain function of the snapshot, one that is not async"),
+    ],
+    ids=["no function", "async"],
+)
+async def test_a_mapping_that_is_none_is_the_hosts_mistake(mapping: Any, said: str):
+    with pytest.raises(il.BindError) as refused:
+        await il.run_with_requests(article, mapping, executors=il.Executors())
+    assert refused.value.code == "invalid-argument"
+    assert said in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("mapping", "said"),
+    [
         (lambda _: None, "get_requests returned None; let it return RetrofitRequests in a list, or an empty list"),
         (lambda _: "ask", "get_requests returned 'ask'"),
         (lambda _: [{"kind": "text", "prompt": "?"}], "get_requests returned {'kind': 'text'"),
@@ -294,13 +342,13 @@ async def _later(_: Any) -> list[il.RetrofitRequest]:
             "RetrofitRequest(model=None): give a text",
         ),
     ],
-    ids=["no function", "async", "None", "a text", "a mapping", "kind", "model"],
+    ids=["None", "a text", "a mapping", "kind", "model"],
 )
-async def test_a_mapping_that_is_none_or_returns_no_requests_is_the_hosts_mistake(mapping: Any, said: str):
-    with pytest.raises(il.BindError) as refused:
-        await il.run_with_requests(article, mapping, executors=il.Executors())
-    assert refused.value.code == "invalid-argument"
-    assert said in refused.value.message
+async def test_a_mapping_that_returns_no_requests_settles_as_failed(mapping: Any, said: str):
+    result = await il.run_with_requests(article, mapping, executors=il.Executors())
+    assert isinstance(result, il.Failed)
+    assert result.error.code == "invalid-input"
+    assert said in result.error.message
 
 
 async def test_a_machine_of_the_engines_own_words_needs_no_agent():

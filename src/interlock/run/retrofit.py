@@ -32,16 +32,14 @@ from interlock.errors import BindError, InputError, NoLegalEventsError
 from interlock.run.arguments import checked_executors
 from interlock.run.border import error_info, read_event
 from interlock.run.exits import HOST_MISTAKES
-from interlock.run.functions import Threads, call, together
+from interlock.run.functions import call, together
 from interlock.run.noted import cost_of
 from interlock.run.options import GivenEvent, RunOptions, Saved
 from interlock.run.resolve import resolve_decision
 from interlock.run.results import Done, Failed, Idle
-from interlock.run.running import drained
-from interlock.run.session import AgentSession
+from interlock.run.running import Run, beside, open_run
 from interlock.run.settle import cause_of
 from interlock.run.step_calls import execute_agent_request
-from interlock.run.usage import Budget
 from interlock.statechart import Machine, Snapshot
 from interlock.statechart.definition import is_deferred
 
@@ -72,12 +70,12 @@ class RetrofitRequest:
     def __post_init__(self) -> None:
         for name in ("model", "prompt", "name"):
             if not isinstance(getattr(self, name), str):
-                raise BindError(
-                    f"RetrofitRequest({name}={short(getattr(self, name))}): give a text", code="invalid-argument"
+                raise InputError(
+                    f"RetrofitRequest({name}={short(getattr(self, name))}): give a text", code="invalid-input"
                 )
         if self.kind not in ("text", "decision"):
-            raise BindError(
-                f"RetrofitRequest(kind={short(self.kind)}): give 'text' or 'decision'", code="invalid-argument"
+            raise InputError(
+                f"RetrofitRequest(kind={short(self.kind)}): give 'text' or 'decision'", code="invalid-input"
             )
 
 
@@ -103,8 +101,8 @@ async def run_with_requests(
         options: ``max_model_calls`` counts the calls of the requests, retries included.
 
     Returns what ``run_agent`` returns. A call that fails, an event that the machine does not accept where it stands
-    (``event-not-accepted``) and a decision with nothing to pick settle as :class:`Failed`, with the snapshot before it.
-    What ``get_requests`` raises is passed on.
+    (``event-not-accepted``), a decision with nothing to pick, and whatever ``get_requests`` raises settle as
+    :class:`Failed`, with the snapshot before it.
     """
     function: object = get_requests
     if not callable(function) or is_deferred(function):
@@ -112,35 +110,49 @@ async def run_with_requests(
             f"get_requests={short(get_requests)}: give a plain function of the snapshot, one that is not async",
             code="invalid-argument",
         )
-    asking = _Asking(machine, options)
-    async with AgentSession(machine, input=input, snapshot=snapshot, event=event, **options) as session:
-        while isinstance(result := await session.settled(), Idle):
+    run: Run[C, I, O] = open_run(machine, input=input, snapshot=snapshot, event=event, **options)
+    await run.begin()
+    async with beside(partial(run.go, stay=True), wait=False):
+        result = await _asked(_Asking(machine, run, options), run, get_requests)
+    return replace(result, usage=run.usage)
+
+
+async def _asked(
+    asking: _Asking, run: Run[C, Any, O], get_requests: Callable[[Snapshot[C]], Sequence[RetrofitRequest]]
+) -> Done[O, C] | Idle[C] | Failed[C]:
+    while isinstance(result := await _settled(run), Idle):
+        try:
             requests = _checked(get_requests(result.snapshot))
             if not requests:
                 break
-            try:
-                texts = await asking.texts(requests)
-                for number, request in enumerate(requests):
-                    here = cast("Snapshot[C]", session.snapshot)
-                    session.send_nowait(await asking.event(here, request, number, texts[number]))
-                    if not isinstance(await session.settled(), Idle):
-                        break
-            except HOST_MISTAKES:
-                raise
-            except Exception as error:  # noqa: BLE001  # whatever the outside has raised, the snapshot is not lost
-                asking.budget.book(cost_of(error))
-                info, last = error_info(error), await session.settled()
-                result = Failed(
-                    cause=cause_of(info),
-                    error=info,
-                    exception=error,
-                    snapshot=session.snapshot,
-                    entries=last.entries,
-                    ignored=last.ignored,
-                    duplicate=last.duplicate,
-                )
-                break
-        return replace(result, usage=asking.budget.spent, late=asking.late)
+            texts = await asking.texts(requests)
+            for number, request in enumerate(requests):
+                here = cast("Snapshot[C]", run.snapshot)
+                run.send_nowait(await asking.event(here, request, number, texts[number]))
+                if not isinstance(await _settled(run), Idle):
+                    break
+        except HOST_MISTAKES:
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever the outside has raised, the snapshot is not lost
+            run.budget.book(cost_of(error))
+            info, last = error_info(error), await _settled(run)
+            result = Failed(
+                cause=cause_of(info),
+                error=info,
+                exception=error,
+                snapshot=run.snapshot,
+                entries=last.entries,
+                ignored=last.ignored,
+                duplicate=last.duplicate,
+                late=last.late,
+            )
+            break
+    return result
+
+
+async def _settled(run: Run[C, Any, O]) -> Done[O, C] | Idle[C] | Failed[C]:
+    await run.settled()
+    return run.result()
 
 
 def _checked(given: object) -> tuple[RetrofitRequest, ...]:
@@ -148,9 +160,9 @@ def _checked(given: object) -> tuple[RetrofitRequest, ...]:
     requests = tuple(cast("Sequence[object]", given)) if isinstance(given, list | tuple) else (given,)
     for request in requests:
         if not isinstance(request, RetrofitRequest):
-            raise BindError(
+            raise InputError(
                 f"get_requests returned {short(request)}; let it return RetrofitRequests in a list, or an empty list",
-                code="invalid-argument",
+                code="invalid-input",
             )
     return cast("tuple[RetrofitRequest, ...]", requests)
 
@@ -158,12 +170,11 @@ def _checked(given: object) -> tuple[RetrofitRequest, ...]:
 class _Asking:
     """Asks models, and keeps count."""
 
-    def __init__(self, machine: AnyMachine, options: RunOptions[Any]) -> None:
-        self.budget = Budget(options.get("max_model_calls", 100))
+    def __init__(self, machine: AnyMachine, run: Run[Any, Any, Any], options: RunOptions[Any]) -> None:
+        self.budget = run.budget
+        self._threads = run.threads
         self._machine = machine
         self._executors: Executors = checked_executors(options.get("executors"))
-        self._threads = Threads(late=self.budget.book_late)
-        self.late = partial(drained, self._threads, self.budget)
         self._run = options.get("execution_id") or uuid.uuid4().hex
         self._passes = 0
 

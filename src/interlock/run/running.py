@@ -71,8 +71,8 @@ class Run(Generic[C, I, O]):
         self._machine = machine
         self._driver = driver
         self._observers = observers
-        self._budget = budget
-        self._threads = threads
+        self.budget = budget
+        self.threads = threads
         self._abort = abort
         self._begin = begin
         self._subscriptions: list[Subscription] = []
@@ -96,7 +96,7 @@ class Run(Generic[C, I, O]):
     def result(self) -> Done[O, C] | Idle[C] | Failed[C]:
         """Return what the run has come to by now."""
         result: Done[O, C] | Idle[C] | Failed[C] = settle(
-            self._driver, self._budget.spent, partial(drained, self._threads, self._budget)
+            self._driver, self.budget.spent, partial(drained, self.threads, self.budget)
         )
         return result
 
@@ -149,7 +149,7 @@ class Run(Generic[C, I, O]):
     @property
     def usage(self) -> RunUsage:
         """What was spent by now."""
-        return self._budget.spent
+        return self.budget.spent
 
 
 def open_run(
