@@ -9,8 +9,9 @@ from collections.abc import Callable
 import pytest
 
 import interlock as il
-from interlock.errors import BindError, HostError, MachineFailedError
+from interlock.errors import BindError, HostError, InvalidLogError, MachineFailedError, ReplayDivergedError
 from interlock.hosts.dbos import DBOSHost, application_version
+from interlock.hosts.dbos_steps import RecordedSteps, RecordEndsError
 
 from .conftest import NO_SQLITE, until
 
@@ -221,3 +222,53 @@ def test_a_function_may_start_another_machine_and_wait_for_it(launch: Launch):
     launch(other, host)
     host.start(workflow_id="a")
     assert ended(host, "a") == "@agent.init over"
+
+
+def test_another_machine_in_the_same_version_is_said_by_all_who_ask(launch: Launch):
+    from dbos import DBOS
+
+    def machine(name: str) -> il.Machine:
+        return agent.machine(
+            "changed",
+            version="1",
+            context={},
+            initial="calling",
+            states={
+                "calling": agent.state(invoke=agent.call(lambda: 1, name="one", id=name, on_done="waiting")),
+                "waiting": agent.state(on=[agent.on(Go, "over")]),
+                "over": agent.final(output="over"),
+            },
+        )
+
+    old = DBOSHost(machine("old"))
+    launch(old, version="pinned")
+    old.start(workflow_id="a")
+    until(lambda: old.standing("a").snapshot.value == "waiting")
+    DBOS.destroy(destroy_registry=True)
+    new = DBOSHost(machine("new"))
+    launch(new, version="pinned")
+    with pytest.raises(ReplayDivergedError, match=r"'call old#1' was recorded"):
+        new.standing("a")
+    diverged = ended(new, "a")
+    assert isinstance(diverged, ReplayDivergedError)
+    assert "another version=" in diverged.message
+
+
+@pytest.mark.parametrize(
+    "junk", ["", "nonsense", "[1]", "{}", '{"at": "now"}', '{"at": 1, "key": 3}', '{"at": NaN, "result": 1}']
+)
+def test_a_record_that_no_host_has_written_is_said_with_its_name(junk: str):
+    steps = RecordedSteps("a", [("begin", '{"at": 1}'), ("wait 1", junk)])
+    looking = steps.wait({}, until=None, messages=True)
+    with pytest.raises(InvalidLogError, match=r"workflow 'a': the step 'wait 1'"):
+        looking.send(None)
+
+
+def test_what_was_recorded_and_is_not_asked_for_is_known():
+    steps = RecordedSteps("a", [("begin", '{"at": 1}'), ("call b", '{"at": 2}'), ("DBOS.sleep", "3"), ("call c", None)])
+    assert steps.unasked == ("begin", "call b")
+    with pytest.raises(StopIteration):
+        steps.now().send(None)
+    with pytest.raises(RecordEndsError):
+        steps.wait({"call b": None, "call c": None}, until=None, messages=False).send(None)
+    assert steps.unasked == ()

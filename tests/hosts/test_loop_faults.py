@@ -6,7 +6,7 @@ import threading
 import pytest
 
 import interlock as il
-from interlock.errors import InvalidLogError
+from interlock.errors import InvalidLogError, ReplayDivergedError
 from interlock.hosts import Woken
 
 from .pocket import DiedError, Pocket
@@ -51,7 +51,7 @@ async def test_a_call_that_nobody_waits_for_is_said():
         async def wait(self, calls, *, until, messages):
             return Woken(at=1_001.0, key="text nobody's", result={})
 
-    with pytest.raises(InvalidLogError, match="text nobody's"):
+    with pytest.raises(ReplayDivergedError, match="text nobody's"):
         await ended(slow(), Astray(), writes())
 
 

@@ -34,7 +34,7 @@ from interlock.errors import (
 )
 from interlock.hosts.dbos_border import check_id, check_name, check_place, check_poll, library, raise_known
 from interlock.hosts.dbos_steps import LiveSteps, RecordedSteps, RecordEndsError
-from interlock.hosts.loop import machine_failed, message_of, reply_of, run_durably
+from interlock.hosts.loop import diverged, machine_failed, message_of, reply_of, run_durably
 from interlock.hosts.standing import Standing
 from interlock.journal import LogEntry
 from interlock.journal.entries import is_name
@@ -43,7 +43,7 @@ from interlock.run.arguments import check_actors, check_event_id, check_max_mode
 from interlock.run.border import check_input, error_info, read_event
 from interlock.run.replies import answers
 from interlock.run.steps import AgentStep
-from interlock.statechart import Machine, Snapshot
+from interlock.statechart import Machine
 from interlock.statechart.frozen import freeze
 
 if TYPE_CHECKING:
@@ -239,7 +239,8 @@ class DBOSHost(Generic[C, I, O]):
         use :meth:`result`, which looks at one row.
 
         Raises :class:`HostError` for an unknown workflow, :class:`LogVersionError` for one of another version,
-        :class:`ReplayDivergedError` where a function of the machine has changed since in the same version.
+        :class:`ReplayDivergedError` where the machine has changed since in the same version, :class:`InvalidLogError`
+        for records that no host has written.
         """
         begun = self._begun(workflow_id, self._status(workflow_id))
         self._check_version(workflow_id, begun)
@@ -247,11 +248,11 @@ class DBOSHost(Generic[C, I, O]):
         recorded = RecordedSteps(workflow_id, [(item["function_name"], item["output"]) for item in listed])
         entries: list[LogEntry] = []
         ignored: list[object] = []
-        last: list[Snapshot[C]] = []
+        last: list[AgentStep[C]] = []
 
-        def told(step: AgentStep[Any], event: object) -> None:
+        def told(step: AgentStep[C], event: object) -> None:
             entries.extend(step.entries)
-            last[:] = [step.snapshot]
+            last[:] = [step]
             if event is not None:
                 ignored.append(freeze(event))
 
@@ -264,7 +265,9 @@ class DBOSHost(Generic[C, I, O]):
             pass
         finally:
             looking.close()
-        return Standing(snapshot=last[0] if last else None, entries=tuple(entries), ignored=tuple(ignored))
+        if last and recorded.unasked:
+            raise diverged(self._machine, last[0], f"{recorded.unasked[0]!r} was recorded, and is asked for no more")
+        return Standing(snapshot=last[0].snapshot if last else None, entries=tuple(entries), ignored=tuple(ignored))
 
     def _started(self, workflow_id: str, begun: Mapping[str, Any]) -> WorkflowStatus:
         """Start a workflow if it is not there, and return how it stands."""
@@ -305,6 +308,12 @@ class DBOSHost(Generic[C, I, O]):
         workflow_id = cast("str", self._dbos.DBOS.workflow_id)
         self._check_version(workflow_id, begun)
         steps = LiveSteps(self._dbos.DBOS, workflow_id)
+        last: list[AgentStep[C]] = []
+
+        def told(step: AgentStep[C], _ignored: object) -> None:
+            last[:] = [step]
+            has_begun.set()
+
         try:
             snapshot = await run_durably(
                 self._machine,
@@ -312,8 +321,12 @@ class DBOSHost(Generic[C, I, O]):
                 self._executors,
                 steps,
                 max_model_calls=self._most,
-                told=lambda _step, _ignored: has_begun.set(),
+                told=told,
             )
+        except self._dbos.error.DBOSUnexpectedStepError as error:
+            if not last:
+                raise
+            raise diverged(self._machine, last[0], f"what was recorded is not what is asked for ({error})") from error
         finally:
             await steps.end()
         return {"output": snapshot.dump()["output"]}

@@ -21,6 +21,7 @@ import anyio
 
 from interlock.agent.plain import plain
 from interlock.agent.reasons import short
+from interlock.errors import InvalidLogError
 from interlock.hosts.durable import Call, Recorded, Woken
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class LiveSteps:
         if alone is not None:
             found = await self._task(alone)
             del self._running[alone]
-            return Woken(at=found["at"], key=alone, result=found["result"])
+            return Woken(at=found["at"], key=alone, result=found.get("result"))
         if messages and self._mail is None:
             self._mail = asyncio.create_task(self._dbos.recv_async(timeout_seconds=_FOR_EVER))
             await asyncio.sleep(0)  # its place among the steps is taken before anybody else takes one
@@ -101,9 +102,11 @@ class LiveSteps:
         first: str | None = woken.get("key")
         if first is None:
             return Woken(at=woken["at"], message=woken.get("message"))
+        if first not in self._running:
+            return Woken(at=woken["at"], key=first)  # recorded by another machine than this one: the loop says so
         found = await self._task(first)
         del self._running[first]
-        return Woken(at=woken["at"], key=first, result=found["result"])
+        return Woken(at=woken["at"], key=first, result=found.get("result"))
 
     async def end(self) -> None:
         """Give up what is still under way; nobody wants it any more."""
@@ -178,8 +181,7 @@ class LiveSteps:
             return json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
         async def read() -> dict[str, Any]:
-            found: dict[str, Any] = json.loads(await place.run_async({"name": name, "preemptible": True}, run))
-            return found
+            return _record(self._id, name, await place.run_async({"name": name, "preemptible": True}, run))
 
         return read()
 
@@ -201,6 +203,7 @@ class RecordedSteps:
     def __init__(self, workflow_id: str, steps: Iterable[tuple[str, str | None]]) -> None:
         self._id = workflow_id
         self._steps = dict(steps)
+        self._asked: set[str] = set()
         self._waits = 0
 
     @property
@@ -215,6 +218,7 @@ class RecordedSteps:
 
     async def wait(self, calls: Mapping[str, Call], *, until: float | None, messages: bool) -> Woken:
         """Return what ended this wait, if it is over."""
+        self._asked.update(calls)
         key = _alone(calls, until, messages=messages)
         if key is None:
             self._waits += 1
@@ -222,16 +226,40 @@ class RecordedSteps:
             key = woken.get("key")
             if key is None:
                 return Woken(at=woken["at"], message=woken.get("message"))
-            return Woken(at=woken["at"], key=key, result=self._take(key)["result"])
+            result = self._take(key).get("result") if key in calls else None
+            return Woken(at=woken["at"], key=key, result=result)
         finished = self._take(key)
-        return Woken(at=finished["at"], key=key, result=finished["result"])
+        return Woken(at=finished["at"], key=key, result=finished.get("result"))
+
+    @property
+    def unasked(self) -> tuple[str, ...]:
+        """What is recorded and was not asked for: nothing, but where it was recorded by another machine."""
+        ours = {name for name, output in self._steps.items() if output is not None and not name.startswith("DBOS.")}
+        return tuple(sorted(ours - self._asked))
 
     def _take(self, name: str) -> dict[str, Any]:
+        self._asked.add(name)
         found = self._steps.get(name)
         if found is None:
             raise RecordEndsError
-        read: dict[str, Any] = json.loads(found)
-        return read
+        return _record(self._id, name, found)
+
+
+def _record(workflow_id: str, name: str, text: object) -> dict[str, Any]:
+    """Return what was recorded under a name; raises :class:`InvalidLogError` for what no step of ours has written."""
+    try:
+        found = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        found = None
+    record = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    kinds = (("key", str), ("result", dict), ("message", dict))
+    if type(record.get("at")) not in (int, float) or not all(
+        record.get(field) is None or isinstance(record[field], kind) for field, kind in kinds
+    ):
+        raise InvalidLogError(
+            f"workflow {workflow_id!r}: the step {name!r} is recorded as {short(text)}, which is no record of this host"
+        )
+    return record
 
 
 def _message(sent: object) -> dict[str, Any]:

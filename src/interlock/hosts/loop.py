@@ -34,7 +34,7 @@ from interlock.run.usage import Budget
 from interlock.statechart import Input, Machine, Snapshot
 from interlock.statechart.events import event_to_json
 
-__all__ = ["Told", "machine_failed", "message_of", "reply_of", "run_durably"]
+__all__ = ["Told", "diverged", "machine_failed", "message_of", "reply_of", "run_durably"]
 
 C = TypeVar("C")
 
@@ -156,21 +156,16 @@ def _resolved(
     """Return the step that a recorded result leads to, if it was asked for by the very state that asks for it now."""
     call = wanted.get(woken.key or "")
     if call is None:
-        raise _damaged(machine, step, f"the call {woken.key!r} is said to be over, which nobody waits for")
+        raise diverged(
+            machine, step, f"the call {woken.key!r} was recorded as what came first, and nobody wants it now"
+        )
     result = cast("Recorded", woken.result if isinstance(woken.result, Mapping) else {})
     asked_by, asks = result.get("state"), begun[call.key]
     if not isinstance(asked_by, str):
         raise _damaged(machine, step, f"the record of the call {call.key!r} is no result: {short(woken.result)}")
     if asked_by != asks:
-        raise ReplayDivergedError(
-            f"{call.key!r} was recorded by another state of machine {machine.id!r} (version {machine.version}) than "
-            f"asks for it now: {asks} instead of {asked_by}. One of its functions has changed since, or depends on "
-            "more than its arguments; give a changed machine another version=",
-            index=step.head.index + 1,
-            entry_id=entry_id(step.head.index + 1),
-            expected=asked_by,
-            actual=asks,
-        )
+        reason = f"{call.key!r} was recorded by another state than asks for it now: {asks} instead of {asked_by}"
+        raise diverged(machine, step, reason, expected=asked_by, actual=asks)
     try:
         read = read_result(result)
     except Exception as error:
@@ -178,6 +173,26 @@ def _resolved(
             machine, step, f"the record of the call {call.key!r} cannot be read: {reason_of(error)}"
         ) from error
     return applied(machine, step, call, read, woken.at)
+
+
+def diverged(
+    machine: Machine[Any, Any, Any],
+    step: AgentStep[Any],
+    reason: str,
+    *,
+    expected: str | None = None,
+    actual: str | None = None,
+) -> ReplayDivergedError:
+    """Return what is raised where the records are not what this machine asks for."""
+    index = step.head.index + 1
+    return ReplayDivergedError(
+        f"machine {machine.id!r} (version {machine.version}): {reason}. One of its functions or states has changed "
+        "since, or depends on more than its arguments; give a changed machine another version=",
+        index=index,
+        entry_id=entry_id(index),
+        expected=expected,
+        actual=actual or step.head.state_hash or "",
+    )
 
 
 def _damaged(machine: Machine[Any, Any, Any], step: AgentStep[Any], reason: str) -> InvalidLogError:
