@@ -68,6 +68,8 @@ def test_what_an_entry_holds_comes_back_from_its_text(payload: dict[str, Any], m
         ({"metadata": []}, "metadata is []"),
         ({"verification": {}}, "verification is {}"),
         ({"error": {"info": {}, "value": 1}}, "error is"),
+        ({"invocation": "a#1", "output": 1, "usage": {"input_tokens": "7"}}, "usage is"),
+        ({"invocation": "a#1", "output": 1, "usage": {"model_calls": True}}, "usage is"),
         ({"invocation": "a#1", "error": {"info": {}}}, "says what nothing can have said"),
         ({"output": 1}, "says what nothing can have said"),
         ({"timer": "t#1"}, "says what nothing can have said"),

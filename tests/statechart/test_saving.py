@@ -310,3 +310,17 @@ def test_a_failed_machine_keeps_its_error() -> None:
         assert effects == (sc.Terminate("error"),)
         assert machine.load(failed.to_json()) == failed
         assert json.loads(json.dumps(failed.dump())) == failed.dump()
+
+
+def test_a_machine_that_stands_at_its_end_is_not_active() -> None:
+    region = {"a": sc.state(on={"GO": "z"}), "z": sc.final()}
+    plain = sc.machine("plain", context={}, initial="a", states=region)
+    regions = {name: sc.state(initial="a", states=region) for name in ("left", "right")}
+    both = sc.machine("both", context={}, kind="parallel", states=regions)
+    for machine, ends in ((plain, ["plain.z"]), (both, ["both.left.z", "both.right.z"])):
+        snapshot, _ = sc.initial_transition(machine)
+        with pytest.raises(SnapshotError, match="is done, not active") as refused:
+            machine.load(snapshot.dump() | {"states": ends})
+        assert refused.value.code == "invalid-snapshot"
+    half = sc.initial_transition(both)[0].dump() | {"states": ["both.left.a", "both.right.z"]}
+    assert both.load(half).status == "active"

@@ -10,9 +10,10 @@ from dataclasses import fields
 from typing import Any, TypeVar, cast, get_args
 
 from interlock.agent.contract import Choice, FinishReason, TextResult, ToolCall, Usage
+from interlock.agent.plain import plain
 from interlock.agent.reasons import is_a, reason_of, short
 
-__all__ = ["plain_choice", "plain_text", "plain_turn", "plain_usage"]
+__all__ = ["plain_arguments", "plain_choice", "plain_text", "plain_turn", "plain_usage"]
 
 T = TypeVar("T")
 
@@ -25,6 +26,14 @@ def plain_text(text: str) -> str:
     if type(text) is str and text.isascii():
         return text
     return str.encode(text, errors="replace").decode()
+
+
+def plain_arguments(given: object) -> object:
+    """Return the arguments of a tool call as JSON; what is none as a text, which no tool takes: the model is told."""
+    try:
+        return plain(given)
+    except ValueError:
+        return plain_text(short(given, 200))
 
 
 def plain_usage(given: object) -> Usage | None:
@@ -41,13 +50,13 @@ def plain_usage(given: object) -> Usage | None:
 def plain_choice(given: Choice) -> Choice:
     """Return a choice with plain fields. What it picks is not looked at: that is judged."""
     found = _fields(given, Choice)
-    plain = {**found, "usage": plain_usage(found["usage"])}
+    read = {**found, "usage": plain_usage(found["usage"])}
     for name in ("reason", "problem"):
         text = found[name]
         if text is not None:
-            plain[name] = plain_text(cast("str", text) if is_a(text, str) else short(text, 2000))
-    same = type(given) is Choice and all(plain[name] is found[name] for name in found)
-    return given if same else Choice(**cast("Any", plain))
+            read[name] = plain_text(cast("str", text) if is_a(text, str) else short(text, 2000))
+    same = type(given) is Choice and all(read[name] is found[name] for name in found)
+    return given if same else Choice(**cast("Any", read))
 
 
 def plain_turn(given: TextResult) -> TextResult:

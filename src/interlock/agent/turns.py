@@ -27,8 +27,7 @@ from interlock.agent.messages import (
     ToolResultPart,
 )
 from interlock.agent.messages_schema import messages_schema
-from interlock.agent.plain import plain
-from interlock.agent.plain_answers import plain_text, plain_turn
+from interlock.agent.plain_answers import plain_arguments, plain_text, plain_turn
 from interlock.agent.reasons import is_a, reasons, short
 from interlock.agent.text import TextRequestDefinition, TextSpec
 from interlock.agent.text_requests import TextRequest, request_messages
@@ -320,15 +319,8 @@ def _own_ids(request: TextRequest, given: Sequence[ToolCall]) -> tuple[dict[str,
             name = f"{wanted}~{count}"
         taken.add(name)
         renamed.setdefault(call.id, name)
-        calls.append(ToolCall(id=name, name=plain_text(call.name), input=_input(call.input)))
+        calls.append(ToolCall(id=name, name=plain_text(call.name), input=plain_arguments(call.input)))
     return renamed, tuple(calls)
-
-
-def _input(given: object) -> object:
-    try:
-        return plain(given)
-    except ValueError:
-        return plain_text(short(given, 200))  # no tool takes a text for its arguments: it will be told so
 
 
 def _written(result: TextResult, calls: Sequence[ToolCall]) -> tuple[AgentMessage, ...]:

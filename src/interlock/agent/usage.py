@@ -41,4 +41,5 @@ def usage_of(event: object) -> CallUsage:
     """Return what an ``@agent.usage`` event tells."""
     given = cast("Mapping[str, Any]", cast("InternalEvent", event).output)
     known = {field.name for field in fields(CallUsage)}
-    return CallUsage(**{name: value for name, value in given.items() if name in known})
+    told: dict[str, Any] = {"kind": "", "request_id": "", **given}  # a host of the engine alone may say less
+    return CallUsage(**{name: value for name, value in told.items() if name in known})

@@ -11,9 +11,7 @@ from pydantic import TypeAdapter
 
 from interlock.agent.contract import Choice, Executors, TextResult
 from interlock.agent.messages import ToolResultOutput
-from interlock.agent.plain import plain
-from interlock.agent.plain_answers import plain_text
-from interlock.agent.reasons import short
+from interlock.agent.plain_answers import plain_arguments, plain_text
 from interlock.agent.requests import DecisionRequest
 from interlock.agent.tool_requests import ToolRequest
 from interlock.errors import BindError, ErrorInfo, NotJsonError
@@ -145,18 +143,9 @@ def _written(outcome: object) -> Recorded:
             problem = outcome.problem or f"the payload is no JSON: {error.message}"
             return {"choice": Choice(event, outcome.reason, outcome.usage, None, problem).to_json()}
     if isinstance(outcome, TextResult):
-        calls = tuple(replace(call, input=_arguments(call.input)) for call in outcome.tool_calls)
+        calls = tuple(replace(call, input=plain_arguments(call.input)) for call in outcome.tool_calls)
         return {"turn": replace(outcome, tool_calls=calls).to_json()}
     return {"answer": _answers().dump_python(cast("ToolResultOutput", outcome), mode="json")}
-
-
-def _arguments(given: object) -> object:
-    try:
-        return plain(given)
-    except ValueError:
-        return plain_text(
-            short(given, 200)
-        )  # as in a run: no tool takes a text for its arguments, and the model is told
 
 
 async def _function(step: AgentStep[Any], item: OwedInvocation) -> Recorded:

@@ -349,6 +349,15 @@ def _is_failure(value: object) -> bool:
     return isinstance(value, Mapping) and len(cast("Any", value)) == 1 and bool({"info", "value"} & value.keys())
 
 
+def _is_usage(value: object) -> bool:
+    # The machine is told of it: what it counts must be numbers.
+    return isinstance(value, Mapping) and all(
+        _is_count(number) or number is None
+        for name, number in cast("Mapping[str, object]", value).items()
+        if name == "model_calls" or name.endswith("_tokens")
+    )
+
+
 def _is_verification(value: object) -> bool:
     return isinstance(value, Mapping) and _is_text(cast("Any", value).get("state_hash"))
 
@@ -375,7 +384,7 @@ _CHECKS: dict[str, _Check] = {
     "output": (_anything, ""),
     "error": (_is_failure, "an object with info or value"),
     "timer": (_is_text, "a text"),
-    "usage": (_is_object, "an object"),
+    "usage": (_is_usage, "an object whose numbers are whole and not negative"),
     "causation_id": (_is_text, "a text"),
     "metadata": (_is_object, "an object"),
     "verification": (_is_verification, "an object with a state_hash"),

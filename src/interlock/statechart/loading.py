@@ -13,7 +13,7 @@ from pydantic_core import to_json
 
 from interlock.errors import ErrorInfo, NotJsonError, SnapshotError, did_you_mean
 from interlock.statechart.frozen import FrozenDict, freeze
-from interlock.statechart.kinds import COMPOUND, HISTORY, PARALLEL
+from interlock.statechart.kinds import COMPOUND, FINAL, HISTORY, PARALLEL
 from interlock.statechart.owing import NO_RECORDS, Child, Timer
 from interlock.statechart.reasons import reason_of
 from interlock.statechart.saving import FORMAT
@@ -148,6 +148,8 @@ class _Loader:
             raise self.bad("states", "a state is listed twice")
         if not _legal(ordered, self.table.root):
             raise self.bad("states", f"{[leaf.id for leaf in ordered]!r} cannot be active together in this machine")
+        if active and _has_ended(self.table.root, set(ordered)):
+            raise self.bad("states", f"a machine that stands in {[leaf.id for leaf in ordered]!r} is done, not active")
         configuration = self.table.configuration(ordered)
         return configuration if active else self.table.inert(configuration)
 
@@ -297,6 +299,13 @@ class _Loader:
 def _number(value: Any) -> bool:
     # Neither an infinity nor NaN, which is not between any two numbers.
     return isinstance(value, (int, float)) and not isinstance(value, bool) and -_INFINITE < value < _INFINITE
+
+
+def _has_ended(node: Node, leaves: set[Node]) -> bool:
+    """Whether a state is complete: a final child is active, and where it is parallel, in all of its regions."""
+    if node.kind == PARALLEL:
+        return all(_has_ended(region, leaves) for region in node.children if region.kind != HISTORY)
+    return node.kind == FINAL or any(child.kind == FINAL and child in leaves for child in node.children)
 
 
 def _legal(leaves: tuple[Node, ...], root: Node) -> bool:
