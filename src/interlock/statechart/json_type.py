@@ -6,18 +6,24 @@ alias for writing need not be one for reading.
 
 from __future__ import annotations
 
+import math
+import reprlib
 from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any, Generic, Literal, TypeVar, cast
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 from pydantic_core import to_json, to_jsonable_python
 
 from interlock.errors import NotJsonError
 from interlock.statechart.frozen import freeze
 
-__all__ = ["JsonType"]
+__all__ = ["JsonType", "check_same"]
 
 T = TypeVar("T")
+
+_DEEPEST = 200
+"""How deep values are compared: what lies deeper is taken for the same."""
 
 
 class JsonType(Generic[T]):
@@ -46,6 +52,13 @@ class JsonType(Generic[T]):
         data = self.write(value, path)
         self.read(data)
         return data
+
+    def back(self, value: object, path: str) -> tuple[Any, T]:
+        """Return a value as frozen JSON, and as it comes back, having seen that it is what it was. Raises as both."""
+        data = self.write(value, path)
+        back = self.read(data)
+        check_same(value, back, path)
+        return data, back
 
     def accept(self, given: object) -> T:
         """Return what comes from outside, JSON or an object with the same fields, as this type."""
@@ -83,6 +96,60 @@ class JsonType(Generic[T]):
     def json_schema(self) -> dict[str, Any]:
         """Return the JSON schema that what comes from outside has to fit."""
         return self.adapter.json_schema()
+
+
+def check_same(before: object, after: object, path: str) -> None:
+    """Raise :class:`NotJsonError`, with its place, for what has come back from JSON as something else."""
+    found = _difference(before, after, path, 0)
+    if found is not None:
+        place, was, came = found
+        raise NotJsonError(
+            f"{reprlib.repr(was)} would come back as {reprlib.repr(came)}; declare a type that survives JSON (no Any "
+            "for what is no JSON; no secrets, subclasses or one-way serializers), and validators that change nothing "
+            "the second time",
+            path=place,
+        )
+
+
+def _difference(before: object, after: object, path: str, depth: int) -> tuple[str, object, object] | None:
+    """Return the first place where two values differ, and both; a list is what a tuple is, as in JSON."""
+    if depth > _DEEPEST or before is after or _equal(before, after):
+        return None
+    was, came = _parts(before), _parts(after)
+    if was is None or came is None or was.keys() != came.keys():
+        return path, before, after
+    for name, part in was.items():
+        found = _difference(part, came[name], f"{path}{name}", depth + 1)
+        if found is not None:
+            return found
+    return None if _is_plain_container(before) or type(before) is type(after) else (path, before, after)
+
+
+def _equal(before: object, after: object) -> bool:
+    if isinstance(before, float) and isinstance(after, float) and math.isnan(before) and math.isnan(after):
+        return True
+    try:
+        return bool(before == after)
+    except Exception:  # noqa: BLE001  # comparing is other people's code
+        return False
+
+
+def _parts(value: object) -> dict[str, object] | None:
+    """Return what a container holds by place; None for what is none."""
+    if isinstance(value, list | tuple):
+        return {f"[{number}]": item for number, item in enumerate(cast("Iterable[object]", value))}
+    if isinstance(value, Mapping):
+        named = cast("Mapping[object, object]", value).items()
+        return {f".{key}" if isinstance(key, str) else f"[{key!r}]": item for key, item in named}
+    if isinstance(value, BaseModel):
+        return {f".{name}": item for name, item in value}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f".{field.name}": getattr(value, field.name, None) for field in fields(value)}
+    return None
+
+
+def _is_plain_container(value: object) -> bool:
+    return isinstance(value, list | tuple | Mapping)
 
 
 def _clashing(schema: object) -> bool:

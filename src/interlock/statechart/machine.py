@@ -236,7 +236,7 @@ class Machine(Generic[C, I, O]):
         if self.input_type is None:
             return freeze(checked, "input", models=True)
         try:
-            return self.input_type.keep(checked, "input")
+            return self.input_type.back(checked, "input")[0]
         except NotJsonError:
             raise
         except Exception as error:  # validators and serializers are the author's code
@@ -261,7 +261,7 @@ class Machine(Generic[C, I, O]):
         if adapter is None:
             return given
         try:
-            return adapter.read(adapter.write(adapter.validate_python(given), "output"))
+            return adapter.back(adapter.validate_python(given), "output")[1]
         except Exception as error:  # validators and serializers are the author's code
             raise InvalidMoveError(
                 f"the machine's output is refused: {reason_of(error)}",
