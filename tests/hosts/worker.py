@@ -11,7 +11,6 @@ import os
 import sys
 import threading
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -48,7 +47,9 @@ def main(url: str, calls: str, blocked: str = "") -> None:
     )
     dbos.DBOS.launch()
     host.start(workflow_id=WORKFLOW)
-    threading.Thread(target=tell_states, args=(host,), daemon=True).start()
+    over = threading.Event()
+    telling = threading.Thread(target=tell_states, args=(host, over), daemon=True)
+    telling.start()
     if sys.stdin.readline().strip() == "approve":
         for _ in range(2):
             host.send(WORKFLOW, desk.Approve(by="Ann"), event_id="mail-1")
@@ -57,6 +58,8 @@ def main(url: str, calls: str, blocked: str = "") -> None:
         ids = [entry.id for entry in standing.entries]
         verified = replay(machine, standing.entries, verify="strict").snapshot.output == output
         say("output", json.dumps({"output": output, "ids": ids, "verified": verified, "ignored": standing.ignored}))
+    over.set()
+    telling.join()  # it must not be in the middle of a query when the interpreter ends
     dbos.DBOS.destroy()
 
 
@@ -92,15 +95,14 @@ def executors_with(begins) -> il.Executors:
     return il.Executors(decide=decide, generate_text=generate_text)
 
 
-def tell_states(host: DBOSHost) -> None:
+def tell_states(host: DBOSHost, over: threading.Event) -> None:
     told: tuple[str, ...] = ()
-    with suppress(Exception):  # the database is closed at some point
-        while True:
-            snapshot = host.standing(WORKFLOW).snapshot
-            if snapshot is not None and snapshot.states != told:
-                told = snapshot.states
-                say("states", *(name.removeprefix("desk.") for name in told))
-            time.sleep(0.02)
+    while not over.is_set():
+        snapshot = host.standing(WORKFLOW).snapshot
+        if snapshot is not None and snapshot.states != told:
+            told = snapshot.states
+            say("states", *(name.removeprefix("desk.") for name in told))
+        time.sleep(0.02)
 
 
 def say(*words: str) -> None:
