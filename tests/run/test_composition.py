@@ -549,3 +549,21 @@ async def test_what_a_child_cannot_start_from_is_a_failed_step_that_names_it(giv
     assert "writer" in result.error.message
     with pytest.raises(il.StepError):
         il.initial_agent_step(machine, at=0.0)
+
+
+async def test_a_send_to_nobody_is_an_event_that_a_machine_may_handle():
+    class Call(il.Event):
+        """Call somebody."""
+
+    agent = il.setup_agent(events=[Call], output=str)
+    calls = agent.on(Call, lambda _c, _e: agent.stay().send("nobody", Call()))
+    lost = agent.on("@error.communication", "lost")
+    for handlers, ends in (([calls, lost], True), ([calls], False)):
+        machine = agent.machine(
+            "caller",
+            context={},
+            initial="calling",
+            states={"calling": agent.state(on=handlers), "lost": agent.final(output="lost")},
+        )
+        result = await il.run_agent(machine, event=Call())
+        assert isinstance(result, il.Done if ends else il.Idle)
