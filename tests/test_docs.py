@@ -95,7 +95,12 @@ def test_every_block_is_of_a_kind_that_is_checked(page: Path):
     assert [f"line {block.line}: {block.kind!r}" for block in blocks(page) if block.kind not in KINDS] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=shown)
+def timed(page: Path) -> Any:
+    """A page, marked where it starts a workflow engine."""
+    return pytest.param(page, marks=pytest.mark.slow if page.name == "hosts.md" else ())
+
+
+@pytest.mark.parametrize("page", map(timed, PAGES), ids=shown)
 def test_the_python_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)  # what a block saves, it saves there
     # A module of its own, so that annotations and pickles find the names that the page defines.

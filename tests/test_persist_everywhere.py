@@ -16,7 +16,10 @@ from tests.conformance.machines import build
 from tests.conformance.records import Record, TimerNames, record
 from tests.conformance.replay import to_input
 
-FILES = [*files_in(DATA), DATA.parent / "faults.json"]
+FILES = [
+    pytest.param(file, marks=pytest.mark.slow if file.stem == "generated" else ())
+    for file in [*files_in(DATA), DATA.parent / "faults.json"]
+]
 
 
 def boundaries(case: Mapping[str, Any], *, persist: bool) -> Iterator[tuple[Record, str]]:

@@ -20,6 +20,7 @@ def row(out: str, event: str) -> str:
     return re.findall(rf"│ (. {event}\b.*?) *│", out)[-1]
 
 
+@pytest.mark.slow
 @needs_model
 def test_from_a_sentence_to_a_saved_case_to_a_reply_in_three_processes(process, no_weights):
     first = process("demo", "support", "I was charged twice for my order")

@@ -25,6 +25,7 @@ def test_a_reader_that_goes_away_ends_the_program_quietly(here, options):
     assert (here / "status").read_text("utf-8").strip() in ("141", "0")  # 0: it was done before head was
 
 
+@pytest.mark.slow
 @posix
 def test_a_reader_that_is_gone_already(here):
     done = shell(f"( sleep 2; {SUPPORT}; echo $? > status ) | true")

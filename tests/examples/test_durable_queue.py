@@ -52,6 +52,7 @@ def test_a_ticket_that_fails_is_told_from_one_that_is_done(tmp_path):
     assert queue(tmp_path, "drain") == "no job is free"
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_after_the_last_commit_leaves_nothing_to_do_but_the_job(tmp_path):
     enqueued(tmp_path)
     queue(tmp_path, "work")
@@ -66,6 +67,7 @@ def test_a_file_that_is_no_database_is_said(tmp_path):
     assert queue(tmp_path, "show", status=1).startswith("queue.db: ")
 
 
+@pytest.mark.slow
 def test_of_two_workers_that_take_the_same_ticket_one_drops_its_work(tmp_path):
     """Both read, both are asked for the same turn; the one commits while the other is still at it."""
     enqueued(tmp_path)

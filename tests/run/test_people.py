@@ -577,6 +577,7 @@ def elsewhere(path: Path, name: str | None = None, value: Any = None) -> Any:
     return json.loads(made.stdout)
 
 
+@pytest.mark.slow
 async def test_each_reply_in_a_process_of_its_own(tmp_path: Path):
     path = tmp_path / "log.db"
     ids, added = elsewhere(path)

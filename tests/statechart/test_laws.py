@@ -40,7 +40,7 @@ def walk(case: Mapping[str, Any]) -> list[tuple[Any, Any, Any, float, Any]]:
     return found
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(seeds)
 def test_a_step_is_pure(seed: int) -> None:
     for machine, before, given_input, at, (after, effects) in walk(generated(seed)):
@@ -50,7 +50,7 @@ def test_a_step_is_pure(seed: int) -> None:
         assert before.to_json() == text
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(seeds)
 def test_a_loaded_snapshot_is_the_same_value(seed: int) -> None:
     for machine, before, given_input, at, (after, effects) in walk(generated(seed)):
@@ -62,7 +62,7 @@ def test_a_loaded_snapshot_is_the_same_value(seed: int) -> None:
         assert (again, effects_again) == (after, effects)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(seeds)
 def test_the_short_step_is_the_long_step(seed: int) -> None:
     """`microsteps` always takes the general step; `transition` takes shortcuts where it can."""
@@ -84,7 +84,7 @@ def test_the_short_step_is_the_long_step_in_the_corpus(file: Any) -> None:
             assert tuple(effect for _, some in trace for effect in some) == effects, case["id"]
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(seeds)
 def test_the_configuration_is_always_legal(seed: int) -> None:
     for machine, _, _, _, (after, _) in walk(generated(seed)):
@@ -101,7 +101,7 @@ def test_the_configuration_is_always_legal(seed: int) -> None:
                 assert below == [child for child in node.children if child.definition.kind != "history"]
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(seeds)
 def test_can_is_what_a_step_does(seed: int) -> None:
     case = generated(seed)
@@ -117,7 +117,7 @@ def test_can_is_what_a_step_does(seed: int) -> None:
                 assert (after, effects) == (before, ())
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(seeds)
 def test_nothing_happens_after_the_end(seed: int) -> None:
     case = generated(seed)
@@ -136,7 +136,7 @@ def test_nothing_happens_after_the_end(seed: int) -> None:
         break
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(seeds)
 def test_owed_is_what_effects_have_left(seed: int) -> None:
     """A host that follows effects and a driver that reads `owed` know of the same children and timers."""
