@@ -100,7 +100,7 @@ def timed(page: Path) -> Any:
     return pytest.param(page, marks=pytest.mark.slow if page.name == "hosts.md" else ())
 
 
-@pytest.mark.parametrize("page", map(timed, PAGES), ids=shown)
+@pytest.mark.parametrize("page", [timed(page) for page in PAGES], ids=shown)
 def test_the_python_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)  # what a block saves, it saves there
     # A module of its own, so that annotations and pickles find the names that the page defines.
