@@ -160,10 +160,10 @@ async def test_a_runs_entries_say_what_it_has_cost():
 )
 def test_what_has_no_price_because_it_is_no_call_is_said(given: object, named: dict[str, Any], message: str):
     with pytest.raises(InputError, match=f"^get_cost: {message}") as caught:
-        get_cost(given, **named)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        get_cost(given, **named)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # wrong on purpose
     assert caught.value.code == "invalid-input"
 
 
 def test_an_alias_that_is_no_text_is_said():
     with pytest.raises(DefinitionError, match="an alias and what it stands for are non-empty texts"):
-        get_cost([], models={5: "openai/gpt-4o"})  # type: ignore[dict-item]  # pyright: ignore[reportArgumentType]
+        get_cost([], models={5: "openai/gpt-4o"})  # type: ignore[dict-item]  # pyright: ignore[reportArgumentType]  # wrong

@@ -340,7 +340,7 @@ def test_an_event_that_waits_is_saved_and_comes_back(event: Any):
 def test_an_event_that_is_written_under_a_name_under_which_it_is_not_read_is_refused():
     with pytest.raises(DefinitionError, match=r"'foo_bar' would be written as 'out'.*serialize_by_alias") as caught:
 
-        class Wrong(il.Event, serialize_by_alias=True):  # pyright: ignore[reportUnusedClass]
+        class Wrong(il.Event, serialize_by_alias=True):  # pyright: ignore[reportUnusedClass]  # making it is the test
             foo_bar: int = Field(validation_alias="fooBar", serialization_alias="out")
 
     assert caught.value.code == "invalid-event-class"
@@ -349,7 +349,7 @@ def test_an_event_that_is_written_under_a_name_under_which_it_is_not_read_is_ref
 def test_an_event_whose_field_has_the_name_of_another_for_an_alias_is_refused():
     with pytest.raises(DefinitionError, match="'foo_bar' is 'other' in JSON, where the field of that name stands"):
 
-        class Wrong(il.Event):  # pyright: ignore[reportUnusedClass]
+        class Wrong(il.Event):  # pyright: ignore[reportUnusedClass]  # making it is the test
             foo_bar: int = Field(alias="other")
             other: int = 2
 

@@ -306,4 +306,4 @@ def test_ends_and_replies_may_be_of_a_type_given_by_its_adapter():
 @pytest.mark.parametrize("where", ["input", "output"])
 def test_the_name_of_a_type_is_none(where: str):
     with pytest.raises(DefinitionError, match=f"^{where}='Topic' is no type but the name of one"):
-        il.setup_agent(context=Game, events=[Ask], **{where: "Topic"})  # type: ignore[arg-type]
+        il.setup_agent(context=Game, events=[Ask], **{where: "Topic"})  # type: ignore[arg-type]  # wrong on purpose

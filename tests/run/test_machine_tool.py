@@ -300,7 +300,7 @@ def test_arguments_that_mean_nothing_are_said_when_it_is_made(wrong: dict[str, A
     with pytest.raises(il.BindError, match=next(iter(wrong))):
         il.machine_tool(archive(), **wrong)
     with pytest.raises(il.BindError, match="give a machine"):
-        il.machine_tool(5)  # type: ignore[arg-type]
+        il.machine_tool(5)  # type: ignore[arg-type]  # wrong on purpose
 
 
 async def test_the_budget_of_the_run_that_calls_it_is_its_budget():

@@ -653,7 +653,7 @@ async def test_a_question_that_cannot_be_worded_fails_the_run_and_keeps_what_was
                     model="m", prompt="?", on_done=lambda c, text: words.goto("asking", text=text)
                 )
             ),
-            "asking": words.state(invoke=words.user_input(lambda c: f"Send {c.txet}?", on_done="over")),  # type: ignore[attr-defined]
+            "asking": words.state(invoke=words.user_input(lambda c: f"Send {c.txet}?", on_done="over")),  # type: ignore[attr-defined]  # wrong
             "over": words.final(output="over"),
         },
     )

@@ -96,7 +96,7 @@ def family(on_ping: Any) -> il.Machine[Log, Any, Log]:
 
 
 def in_turn(request: il.DecisionRequest, info: il.ExecutorInfo) -> il.Choice:
-    return il.Choice(B() if request.applied else A(), usage=il.Usage(input_tokens=10))  # type: ignore[attr-defined]
+    return il.Choice(B() if request.applied else A(), usage=il.Usage(input_tokens=10))  # type: ignore[attr-defined]  # a plan is asked
 
 
 ANSWERS: dict[str, Any] = {
@@ -188,7 +188,7 @@ async def test_a_machine_that_moves_on_each_time_ends_the_plan_before_the_budget
     calls: list[int] = []
 
     async def decide(request: il.DecisionRequest, info: il.ExecutorInfo) -> il.Choice:
-        calls.append(len(request.applied))  # type: ignore[attr-defined]
+        calls.append(len(request.applied))  # type: ignore[attr-defined]  # a plan is asked
         await session.send(Switch(on=not calls[-1]))
         return il.Choice(B() if calls[-1] else A())
 

@@ -35,7 +35,7 @@ ASYNC: dict[str, Callable[..., Any]] = {
     "async generator": stream,
     "object": Asks(),
     "partial": functools.partial(later, 1),
-    "wide": sc.with_at(later),  # type: ignore[dict-item]  # pyright: ignore[reportAssignmentType]
+    "wide": sc.with_at(later),  # type: ignore[dict-item]  # pyright: ignore[reportAssignmentType]  # wrong on purpose
 }
 
 

@@ -58,6 +58,8 @@ def test_a_loaded_snapshot_is_the_same_value(seed: int) -> None:
         loaded = machine.load(text)
         assert loaded == before
         assert loaded.to_json() == text
+        # What is owed is remembered from step to step, and found anew after loading.
+        assert sc.owed(loaded) == sc.owed(before)
         again, effects_again = sc.transition(machine, loaded, given_input, at=at)
         assert (again, effects_again) == (after, effects)
 

@@ -18,7 +18,7 @@ from pydantic_core import to_json, to_jsonable_python
 from interlock.errors import NotJsonError
 from interlock.statechart.frozen import freeze
 
-__all__ = ["JsonType", "check_same"]
+__all__ = ["JsonType"]
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ class JsonType(Generic[T]):
         """Return a value as frozen JSON, and as it comes back, having seen that it is what it was. Raises as both."""
         data = self.write(value, path)
         back = self.read(data)
-        check_same(value, back, path)
+        _check_same(value, back, path)
         return data, back
 
     def accept(self, given: object) -> T:
@@ -98,7 +98,7 @@ class JsonType(Generic[T]):
         return self.adapter.json_schema()
 
 
-def check_same(before: object, after: object, path: str) -> None:
+def _check_same(before: object, after: object, path: str) -> None:
     """Raise :class:`NotJsonError`, with its place, for what has come back from JSON as something else."""
     found = _difference(before, after, path, 0)
     if found is not None:

@@ -69,7 +69,7 @@ async def test_entries_that_are_none(open_store: Callable[[], Store], given: Any
 
 async def test_entries_may_be_anything_that_gives_entries(open_store: Callable[[], Store]):
     store = open_store()
-    await store.append("t", 0, iter(entries(0, 2)))  # type: ignore[arg-type]
+    await store.append("t", 0, iter(entries(0, 2)))  # type: ignore[arg-type]  # wrong on purpose
     await store.append("t", 2, ())
     assert await store.length("t") == 2
     await store.aclose()

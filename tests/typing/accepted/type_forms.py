@@ -40,7 +40,7 @@ def told(result: il.Done[Letter | None, Work]) -> str:
 perhaps.child(letters, on_done=lambda work, letter: perhaps.stay(text=letter.text if letter else ""))
 
 # The same as a union: pyright knows it as it stands, mypy wants the adapter.
-union = il.setup_agent(context=Work, events=[Go], output=Letter | None)  # type: ignore[arg-type]
+union = il.setup_agent(context=Work, events=[Go], output=Letter | None)  # type: ignore[arg-type]  # mypy has no TypeForm yet
 union.final(output=lambda work: Letter(text=work.text))
 
 # Inputs, and types that are no classes.
